@@ -1,0 +1,23 @@
+// The .jmask file: a block mask on disk. Versioned, checksummed, little-endian, no pointers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "jali/block_mask.h"
+
+namespace jali {
+
+inline constexpr uint32_t kMaskFileVersion = 1;
+
+// Writes to a temporary name beside `path`, then renames. Throws FileError; `path` is then as it was.
+void save_mask(const BlockMask& mask, const std::filesystem::path& path);
+// Throws FileError with one sentence where the file is truncated, altered, newer, or inconsistent inside.
+BlockMask load_mask(const std::filesystem::path& path);
+
+std::vector<uint8_t> encode_mask(const BlockMask& mask);
+BlockMask decode_mask(std::span<const uint8_t> bytes);
+
+}  // namespace jali
