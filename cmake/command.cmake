@@ -1,0 +1,11 @@
+# The jali command.
+file(GLOB command_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+if(command_sources)
+    find_package(CLI11 2.1 REQUIRED)
+    find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+    add_executable(jali_command ${command_sources})
+    set_target_properties(jali_command PROPERTIES OUTPUT_NAME jali RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    target_include_directories(jali_command PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_definitions(jali_command PRIVATE JALI_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(jali_command PRIVATE jali jali_private CLI11::CLI11 OpenSSL::Crypto)
+endif()

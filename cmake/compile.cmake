@@ -1,0 +1,17 @@
+# How every file of ours is compiled: warnings and sanitizers. Nothing here reaches a project that uses jali::jali.
+add_library(jali_compile INTERFACE)
+target_compile_options(jali_compile INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(JALI_WARNINGS_AS_ERRORS)
+    target_compile_options(jali_compile INTERFACE -Werror)
+endif()
+
+if(JALI_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "The fuzzers need clang's libFuzzer but the compiler is ${CMAKE_CXX_COMPILER_ID}")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(JALI_SANITIZE)
+    add_compile_options(-fsanitize=${JALI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    add_link_options(-fsanitize=${JALI_SANITIZE})
+endif()

@@ -1,0 +1,18 @@
+# fuzz/<name>_fuzz.cpp -> with JALI_FUZZ the libFuzzer executable <build>/fuzz/<name>_fuzz; otherwise the same file with
+# a main that replays fuzz/corpus/<name>/ once, as a fast test under any compiler.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cpp)
+foreach(source IN LISTS fuzz_sources)
+    get_filename_component(target ${source} NAME_WE)
+    string(REGEX REPLACE "_fuzz$" "" name ${target})
+    add_executable(${target} ${source})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PRIVATE jali jali_private)
+    if(JALI_FUZZ)
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    else()
+        target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/fuzz/replay.cpp)
+        add_test(NAME fuzz.${name}_corpus COMMAND ${target} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+        set_tests_properties(fuzz.${name}_corpus PROPERTIES LABELS fast TIMEOUT 300)
+    endif()
+endforeach()
