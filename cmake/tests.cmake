@@ -1,22 +1,31 @@
-# tests/<folder>/*_test.cpp -> executable <folder>_tests. Labels of a test: `slow` when its suite's name starts with
-# Slow, otherwise `fast`; and `threads` (what the thread sanitizer runs) in tests/attention and in suites with Thread in
-# their name.
+# tests/<folder>/*_test.cpp -> executable <folder>_tests. A test has one label: `slow` when its suite's name starts with
+# Slow; otherwise `fast-threads` (what the thread sanitizer runs) in tests/attention and in suites with Thread in their
+# name; otherwise `fast`. ctest matches labels by regular expression: `ctest -L fast` runs both kinds of fast ones.
 find_package(GTest REQUIRED)
 find_package(rapidcheck QUIET)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 include(GoogleTest)
 
+# A static library: a test of a low layer links no support that needs a higher one.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+if(support_sources)
+    add_library(jali_test_support STATIC ${support_sources})
+    target_include_directories(jali_test_support PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(jali_test_support PRIVATE jali_private GTest::gtest GTest::gmock)
+    if(rapidcheck_FOUND)
+        target_link_libraries(jali_test_support PRIVATE rapidcheck)
+    endif()
+endif()
 
-function(jali_discover_tests folder filter labels)
-    if("slow" IN_LIST labels)
+function(jali_discover_tests folder filter label)
+    if(label STREQUAL "slow")
         set(timeout 1800)
     else()
         set(timeout 300)
     endif()
-    string(REPLACE ";" "\\;" labels "${labels}")
-    gtest_discover_tests(${folder}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX "${folder}."
-                         TEST_FILTER "${filter}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout})
+    gtest_discover_tests(${folder}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
+                         TEST_PREFIX "${folder}." TEST_FILTER "${filter}"
+                         PROPERTIES LABELS ${label} TIMEOUT ${timeout})
 endfunction()
 
 function(jali_add_tests folder)
@@ -34,10 +43,13 @@ function(jali_add_tests folder)
     file(GLOB_RECURSE local_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
     list(FILTER local_sources EXCLUDE REGEX "_test\\.cpp$")
 
-    add_executable(${folder}_tests ${sources} ${local_sources} ${support_sources})
+    add_executable(${folder}_tests ${sources} ${local_sources})
     target_include_directories(${folder}_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR})
     target_compile_definitions(${folder}_tests PRIVATE JALI_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     target_link_libraries(${folder}_tests PRIVATE jali_private GTest::gtest_main GTest::gmock OpenSSL::Crypto)
+    if(TARGET jali_test_support)
+        target_link_libraries(${folder}_tests PRIVATE jali_test_support)
+    endif()
     if(rapidcheck_FOUND)
         target_link_libraries(${folder}_tests PRIVATE rapidcheck)
     endif()
@@ -53,20 +65,18 @@ function(jali_add_tests folder)
     else()
         target_link_libraries(${folder}_tests PRIVATE jali)
     endif()
-    if(TARGET jali_command)
-        if(folder STREQUAL "cli")
-            add_dependencies(${folder}_tests jali_command)
-            target_compile_definitions(${folder}_tests PRIVATE JALI_COMMAND="$<TARGET_FILE:jali_command>")
-        endif()
+    if(folder STREQUAL "cli")
+        add_dependencies(${folder}_tests jali_command)
+        target_compile_definitions(${folder}_tests PRIVATE JALI_COMMAND="$<TARGET_FILE:jali_command>")
     endif()
 
     if(folder STREQUAL "attention")
-        jali_discover_tests(${folder} "-Slow*.*:*/Slow*.*" "fast;threads")
-        jali_discover_tests(${folder} "Slow*.*:*/Slow*.*" "slow")
+        jali_discover_tests(${folder} "-Slow*.*:*/Slow*.*" fast-threads)
+        jali_discover_tests(${folder} "Slow*.*:*/Slow*.*" slow)
     else()
-        jali_discover_tests(${folder} "-Slow*.*:*/Slow*.*:*Thread*.*" "fast")
-        jali_discover_tests(${folder} "*Thread*.*-Slow*.*:*/Slow*.*" "fast;threads")
-        jali_discover_tests(${folder} "Slow*.*:*/Slow*.*" "slow")
+        jali_discover_tests(${folder} "-Slow*.*:*/Slow*.*:*Thread*.*" fast)
+        jali_discover_tests(${folder} "*Thread*.*-Slow*.*:*/Slow*.*" fast-threads)
+        jali_discover_tests(${folder} "Slow*.*:*/Slow*.*" slow)
     endif()
 endfunction()
 
