@@ -70,10 +70,12 @@ using NodePointer = std::shared_ptr<const Node>;
 struct Node {
     Op op;
     ValueType type;
-    int64_t value = 0;                   // kConstant, kScalar
-    std::string name;                    // kScalar
-    std::shared_ptr<const Table> table;  // kRead
-    std::vector<NodePointer> children;
+    int64_t value = 0;                     // kConstant, kScalar
+    std::string name{};                    // kScalar
+    std::shared_ptr<const Table> table{};  // kRead
+    std::vector<NodePointer> children{};
+    int32_t depth = 1;  // levels of this tree; limited, so that trees can be walked recursively
+    int64_t size = 1;   // nodes of this tree, shared ones counted at each use; limited as well
 };
 
 // A value over (b, h, q, kv): an integer or a boolean. Cheap to copy.
