@@ -1,5 +1,5 @@
-// Runs a fuzzer's entry point once over every file of a corpus, without libFuzzer: the corpus is a regression test under
-// every compiler.
+// Runs a fuzzer's entry point once over every file of a corpus, without libFuzzer: the corpus is a regression test
+// under every compiler.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
