@@ -17,7 +17,7 @@ function(jali_add_layer layer)
     set_target_properties(jali_${layer} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_include_directories(jali_${layer} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     target_include_directories(jali_${layer} SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
-    target_compile_definitions(jali_${layer} PRIVATE XXH_INLINE_ALL)
+    target_compile_definitions(jali_${layer} PRIVATE XXH_INLINE_ALL=)
     target_link_libraries(jali_${layer} PRIVATE jali_compile fmt::fmt-header-only nlohmann_json::nlohmann_json
                                                 Threads::Threads)
 endfunction()
@@ -30,20 +30,19 @@ foreach(layer IN LISTS jali_layers)
     endif()
 endforeach()
 add_library(jali::jali ALIAS jali)
-set_target_properties(jali PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set_target_properties(jali PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
+                                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_compile_features(jali PUBLIC cxx_std_20)
 target_include_directories(jali PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(jali PUBLIC Threads::Threads)
 
-# The reference is the oracle: its products and sums are rounded one by one on every machine.
-file(GLOB_RECURSE reference_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/attention/reference/*.cpp)
-set_property(SOURCE ${reference_sources} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+include(cmake/cpu_engine.cmake)
 
 # For the targets of this tree that also look behind the public headers: the command, tests, benchmarks, fuzzers.
 add_library(jali_private INTERFACE)
 target_include_directories(jali_private INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(jali_private SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
-target_compile_definitions(jali_private INTERFACE XXH_INLINE_ALL)
+target_compile_definitions(jali_private INTERFACE XXH_INLINE_ALL=)
 target_link_libraries(jali_private INTERFACE jali_compile fmt::fmt-header-only nlohmann_json::nlohmann_json
                                              Threads::Threads)
