@@ -1,5 +1,6 @@
 // The JSON form: entries of a predicate's text with the lengths, scalars and tables that it is about.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -19,6 +20,7 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;  // written in our order; slow to read, as it searches its members
 
 constexpr int64_t kMaximumLength = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaximumSize = int64_t{1} << 40;  // of a table
 constexpr int kMaximumJsonDepth = 64;
 
 // "entry 3", or the name where there is one.
@@ -105,6 +107,17 @@ std::vector<int64_t> shape_in(const Json& table, const std::string& where) {
     return shape;
 }
 
+int64_t size_of(const std::vector<int64_t>& shape, const std::string& where) {
+    int64_t size = 1;
+    for (const int64_t extent : shape) {
+        if (size > kMaximumSize / std::max<int64_t>(extent, 1)) {
+            fail_at(where, fmt::format("shape [{}] has more than 2^40 values", fmt::join(shape, ", ")));
+        }
+        size *= extent;
+    }
+    return size;
+}
+
 TableType type_in(const Json& table, const std::string& where) {
     const auto found = table.find("dtype");
     if (found == table.end()) fail_at(where, "member \"dtype\" is missing");
@@ -145,14 +158,12 @@ Table table_in(const std::string& name, const Json& json, const std::string& whe
     const TableType type = type_in(json, where);
     std::vector<int64_t> shape = shape_in(json, where);
     const Json& list = list_in(json, "values", where);
-    try {
-        if (type == TableType::kBoolean) return Table::booleans(name, booleans_in(list, where), std::move(shape));
-        return Table::integers(name, integers_in(list, where), std::move(shape));
-    } catch (const Error& error) {
-        const std::string message = error.what();
-        if (message.starts_with(where)) throw;
-        fail_at(where, message);
+    const int64_t size = size_of(shape, where);
+    if (std::cmp_not_equal(list.size(), size)) {
+        fail_at(where, fmt::format("shape [{}] needs {} values but has {}", fmt::join(shape, ", "), size, list.size()));
     }
+    if (type == TableType::kBoolean) return Table::booleans(name, booleans_in(list, where), std::move(shape));
+    return Table::integers(name, integers_in(list, where), std::move(shape));
 }
 
 Bindings bindings_in(const Json& entry, const std::string& where) {

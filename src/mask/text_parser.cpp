@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kMostWarnings = 10;
 constexpr size_t kMostNamesListed = 12;
 
-// A word of Python or of mathematics that the language does not have.
+// A word that the language does not have and that people bring along from Python, PyTorch, C++ or mathematics.
 struct ForeignWord {
     std::string_view word, advice;
 };
@@ -44,6 +44,12 @@ constexpr std::array kForeignWords = {
     ForeignWord{"xor", "write '^' or '!='"},
     ForeignWord{"mod", "write '%'"},
     ForeignWord{"div", "write '//'"},
+    ForeignWord{"q_idx", "write 'q'"},
+    ForeignWord{"kv_idx", "write 'kv'"},
+    ForeignWord{"k", "write 'kv'"},
+    ForeignWord{"minimum", "write 'min'"},
+    ForeignWord{"maximum", "write 'max'"},
+    ForeignWord{"select", "write 'x if c else y'"},
     ForeignWord{"then", "write 'x if c else y'"},
 };
 
@@ -54,11 +60,12 @@ std::string_view advice_on(std::string_view word) {
 }
 
 void require_usable(std::string_view name, std::string_view kind) {
-    if (is_reserved(name))
+    if (is_reserved(name)) {
         throw Error(fmt::format("the {} '{}' has a name of the language: choose another", kind, name));
+    }
     if (!is_identifier(name)) {
         throw Error(fmt::format("the {} '{}' needs a name of ASCII letters, digits and '_' that begins with no digit",
-                                kind, name));
+                                kind, shortened(name)));
     }
 }
 

@@ -20,6 +20,10 @@ bool is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+}
+
 Token wrong(size_t begin, std::string_view text, std::string message) {
     return {.kind = TokenKind::kWrong, .begin = begin, .text = text, .message = std::move(message)};
 }
@@ -205,8 +209,11 @@ Token next_token(std::string_view text, size_t position) {
 }
 
 std::string shortened(std::string_view text) {
-    if (text.size() <= kLongestQuote) return std::string(text);
-    return fmt::format("{}...", text.substr(0, kLongestQuote));
+    std::string quoted(text.substr(0, kLongestQuote));
+    std::replace_if(quoted.begin(), quoted.end(), is_space, ' ');
+    std::replace_if(quoted.begin(), quoted.end(), is_control, '?');
+    if (text.size() > kLongestQuote) quoted += "...";
+    return quoted;
 }
 
 }  // namespace jali

@@ -33,7 +33,7 @@ struct Token {
 // when the parser arrives at it, so that of two errors the first one is reported.
 Token next_token(std::string_view text, size_t position);
 
-// The text, or its beginning where it is too long for a message.
+// The text on one line, or its beginning where it is too long for a message.
 std::string shortened(std::string_view text);
 
 }  // namespace jali
