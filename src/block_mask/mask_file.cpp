@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "block_mask/data.h"
 #include "block_mask/mask_file_layout.h"
 #include "io/atomic_file.h"
 #include "io/read_file.h"
@@ -197,7 +198,8 @@ int64_t shared_tiles(std::span<const Run> row, std::span<const Run> above) {
 // so this is known before anything is derived: a run by column begins wherever a row's tile has not the fate of the
 // tile above it. Rows that break an invariant give a number without meaning; assembling refuses them.
 int64_t assembled_bytes(const BlockMask::Parts& parts) {
-    auto bytes = static_cast<int64_t>(parts.stencils.size()) * 2 * kStencilBytes;
+    auto bytes = static_cast<int64_t>(parts.stencils.size()) * 2 * kStencilBytes +
+                 static_cast<int64_t>(parts.runs.size() * sizeof(BlockMask::Data::HeadStart));
     for (const Grid& grid : parts.grids) {
         bytes += static_cast<int64_t>(grid.q_tiles.size() + grid.kv_tiles.size()) * kTileBytes;
     }

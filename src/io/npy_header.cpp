@@ -156,12 +156,12 @@ NpyHeader parse_npy_header(std::span<const uint8_t> bytes, std::string_view file
             header.shape = parser.shape();
             has_shape = true;
         } else {
-            parser.fail("descr, fortran_order and shape, once each, before here");
+            parser.fail("descr, fortran_order and shape once each");
         }
         if (parser.accept('}')) break;
         parser.expect(',');
     }
-    if (!has_descr || !has_order || !has_shape) parser.fail("descr, fortran_order and shape, once each, before here");
+    if (!has_descr || !has_order || !has_shape) parser.fail("descr, fortran_order and shape once each");
     parser.skip_spaces();
     if (parser.position != dictionary.bytes) parser.fail("the end");
     return header;

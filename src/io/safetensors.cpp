@@ -99,6 +99,8 @@ Json parse_header(std::string_view text, std::string_view file) {
         return Json::parse(text.begin(), text.end(), check);
     } catch (const Json::parse_error& error) {
         throw FileError(fmt::format("'{}' has a header that is not JSON: wrong at byte {}", file, error.byte));
+    } catch (const Json::out_of_range&) {  // 1e999
+        throw FileError(fmt::format("'{}' has a number in its header that is too large", file));
     }
 }
 
