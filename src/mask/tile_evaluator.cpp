@@ -50,15 +50,17 @@ void TileEvaluator::evaluate(const TilePlace& place) {
     classify({place.q_begin, place.q_begin + place.rows - 1, place.kv_begin, place.kv_begin + place.columns - 1});
     const auto root = static_cast<int32_t>(program_.instructions.size()) - 1;
     TileBits scratch;
-    const TileBits& bits = bits_of(root, scratch);
-    const TileBits real = real_pairs(place);
-    for (size_t i = 0; i < real.size(); ++i) keeps_[i] = bits[i] & real[i];
-    has_failures_ = false;
-    if (value(root).may_fail) {
-        for (size_t i = 0; i < real.size(); ++i) failures_[i] = value(root).failed[i] & real[i];
-        has_failures_ = any(failures_);
+    keeps_ = bits_of(root, scratch);
+    failures_.fill(0);
+    if (value(root).may_fail) failures_ = value(root).failed;
+    if (place.rows < kTileEdge || place.columns < kTileEdge) {
+        const TileBits real = real_pairs(place);
+        for (size_t i = 0; i < real.size(); ++i) {
+            keeps_[i] &= real[i];
+            failures_[i] &= real[i];
+        }
     }
-    if (!has_failures_) failures_.fill(0);
+    has_failures_ = any(failures_);
 }
 
 const TileEvaluator::Value& TileEvaluator::value(int32_t id) {
@@ -118,7 +120,8 @@ void TileEvaluator::add_failures(int32_t id, TileBits& failed) {
 
 void TileEvaluator::compute(int32_t id, Value& result) {
     const Instruction& instruction = program_.instructions[static_cast<size_t>(id)];
-    if (instruction.is_affine || instruction.compares_affine) return compute_affine(instruction, result);
+    if (instruction.is_affine) return compute_affine(instruction, result);
+    if (instruction.compares_affine) return compare_affine(instruction, result);
     switch (instruction.op) {
         case Op::kRead:
             return compute_read(instruction, result);
@@ -138,27 +141,35 @@ void TileEvaluator::compute(int32_t id, Value& result) {
     }
 }
 
+// Coefficients are bounded where affines are noted: nothing overflows here.
 void TileEvaluator::compute_affine(const Instruction& instruction, Value& result) const {
     const Affine& affine = instruction.affine;
-    TileIntegers sum;
+    TileIntegers& sum = result.integers;
     sum.spread = affine.per_q == 0 ? Spread::kColumns : affine.per_kv == 0 ? Spread::kRows : Spread::kSum;
-    // The constant goes to the rows where there are any. Coefficients are bounded where affines are noted.
+    // The constant goes to the rows where there are any.
     const int64_t row_constant = sum.has_rows() ? affine.constant : 0;
     const int64_t column_constant = sum.has_rows() ? 0 : affine.constant;
+    sum.largest_part = 0;
     for (int i = 0; i < kTileEdge; ++i) {
         const auto at = static_cast<size_t>(i);
         sum.row_values[at] = row_constant + affine.per_q * (place_.q_begin + i);
         sum.column_values[at] = column_constant + affine.per_kv * (place_.kv_begin + i);
         sum.largest_part = std::max({sum.largest_part, std::abs(sum.row_values[at]), std::abs(sum.column_values[at])});
     }
-    if (instruction.is_affine) {
-        result.integers.spread = sum.spread;
-        result.integers.row_values = sum.row_values;
-        result.integers.column_values = sum.column_values;
-        result.integers.largest_part = sum.largest_part;
-    } else {
-        compare(instruction.op, sum, TileIntegers{}, place_, result.bits);
+}
+
+void TileEvaluator::compare_affine(const Instruction& instruction, Value& result) const {
+    const Affine& affine = instruction.affine;
+    const int64_t constant = affine.constant + affine.per_q * place_.q_begin + affine.per_kv * place_.kv_begin;
+    if (constant == result.compared_constant && place_.rows == result.compared_rows &&
+        place_.columns == result.compared_columns) {
+        return;
     }
+    compute_affine(instruction, result);
+    compare(instruction.op, result.integers, TileIntegers{}, place_, result.bits);
+    result.compared_constant = constant;
+    result.compared_rows = place_.rows;
+    result.compared_columns = place_.columns;
 }
 
 // Operations on integers that evaluate all their operands: arithmetic, comparisons, min, max, clamp.

@@ -33,11 +33,16 @@ class TileEvaluator {
         TileIntegers integers;
         TileBits bits;
         TileBits failed;  // meaningful where may_fail
+        // A comparison of affine values looks the same on every tile on which it has the same constant: what `bits`
+        // were last computed for.
+        int64_t compared_constant = 0;
+        int compared_rows = -1, compared_columns = -1;
     };
 
     const Value& value(int32_t id);
     void compute(int32_t id, Value& result);
     void compute_affine(const Instruction& instruction, Value& result) const;
+    void compare_affine(const Instruction& instruction, Value& result) const;
     void compute_strict(const Instruction& instruction, Value& result);
     void compute_logical(const Instruction& instruction, Value& result);
     void compute_choice(const Instruction& instruction, Value& result);

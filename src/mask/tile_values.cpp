@@ -112,23 +112,28 @@ void set_range(int from, int to, uint64_t* words) {
     }
 }
 
-// The same by binary search, for columns in ascending order.
-void search_row(Op op, const Edge& columns, int64_t threshold, int count, uint64_t* words) {
-    const auto* const begin = columns.data();
-    const auto* const end = begin + count;
-    const auto lower = [&] { return static_cast<int>(std::lower_bound(begin, end, threshold) - begin); };
-    const auto upper = [&] { return static_cast<int>(std::upper_bound(begin, end, threshold) - begin); };
+// The same for columns in ascending order. `near` is where the last threshold stood among them: neighbouring rows have
+// neighbouring thresholds, so that walking from there takes a step or two.
+void search_row(Op op, const Edge& columns, int64_t threshold, int count, int& near, uint64_t* words) {
+    const auto column = [&](int j) { return columns[static_cast<size_t>(j)]; };
+    while (near < count && column(near) < threshold) ++near;
+    while (near > 0 && column(near - 1) >= threshold) --near;
+    const int lower = near;
+    int upper = lower;
+    if (op != Op::kLess && op != Op::kGreaterEqual) {
+        while (upper < count && column(upper) == threshold) ++upper;
+    }
     switch (op) {
         case Op::kLess:
-            return set_range(0, lower(), words);
+            return set_range(0, lower, words);
         case Op::kLessEqual:
-            return set_range(0, upper(), words);
+            return set_range(0, upper, words);
         case Op::kGreater:
-            return set_range(upper(), count, words);
+            return set_range(upper, count, words);
         case Op::kGreaterEqual:
-            return set_range(lower(), count, words);
+            return set_range(lower, count, words);
         default: {
-            set_range(lower(), upper(), words);
+            set_range(lower, upper, words);
             if (op == Op::kEqual) return;
             uint64_t all[2];
             set_range(0, count, all);
@@ -141,6 +146,7 @@ void search_row(Op op, const Edge& columns, int64_t threshold, int count, uint64
 // columns[j] op rows[i] for every pair.
 void compare_edges(Op op, const Edge& columns, const Edge& rows, const TilePlace& place, TileBits& bits) {
     const bool ascending = std::is_sorted(columns.begin(), columns.begin() + place.columns);
+    int near = 0;
     with_comparison(op, [&](const auto& keeps) {
         for (int i = 0; i < kTileEdge; ++i) {
             uint64_t* words = &bits[static_cast<size_t>(2 * i)];
@@ -153,7 +159,7 @@ void compare_edges(Op op, const Edge& columns, const Edge& rows, const TilePlace
                 words[0] = words[-2];
                 words[1] = words[-1];
             } else if (ascending) {
-                search_row(op, columns, threshold, place.columns, words);
+                search_row(op, columns, threshold, place.columns, near, words);
             } else {
                 compare_row(keeps, columns, threshold, place.columns, words);
             }
