@@ -1,0 +1,105 @@
+// The jali command.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/output_files.h"
+#include "jali/error.h"
+
+namespace jali::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Start here:
+  jali demo --out demo
+      The mask of 18 packed documents, attention forward and backward, checked.
+  jali mask "q >= kv" --q-len 4096 --picture
+      Any mask, as numbers and as a picture.
+  jali mask --help
+      Each subcommand teaches itself by example.
+
+Exit codes: 0 fine, 1 the check failed, 2 bad usage or input.
+)";
+
+constexpr size_t kHelpColumn = 26;
+
+// Says what is wrong in one sentence and returns the exit code for it.
+int complain(const std::string& sentence) {
+    fmt::print(stderr, "jali: {}\n", sentence);
+    return kBadInput;
+}
+
+// CLI11's messages, begun and ended as ours are.
+std::string sentence_of(const CLI::ParseError& error) {
+    std::string sentence = error.what();
+    while (!sentence.empty() && (sentence.back() == '\n' || sentence.back() == '.')) sentence.pop_back();
+    if (sentence.size() > 1 && std::isupper(static_cast<unsigned char>(sentence[0])) != 0 &&
+        std::islower(static_cast<unsigned char>(sentence[1])) != 0) {
+        sentence[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(sentence[0])));
+    }
+    return sentence;
+}
+
+// Reads the command line into `chosen`; returns an exit code where nothing is left to do.
+std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+    try {
+        app.parse(argc, argv);
+        return std::nullopt;
+    } catch (const CLI::CallForHelp&) {
+        const auto subcommands = app.get_subcommands();
+        print(subcommands.empty() ? app.help() : subcommands.front()->help());
+        return kFine;
+    } catch (const CLI::CallForVersion& version) {
+        print(std::string(version.what()) + "\n");
+        return kFine;
+    } catch (const CLI::ParseError& error) {
+        const auto subcommands = app.get_subcommands();
+        const std::string command = subcommands.empty() ? "jali" : "jali " + subcommands.front()->get_name();
+        return complain(fmt::format("{} ({} --help shows examples)", sentence_of(error), command));
+    }
+}
+
+int run(int argc, char** argv) {
+    CLI::App app("Exact attention under any mask, forward and backward.", "jali");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "jali " JALI_VERSION);
+    app.get_formatter()->column_width(kHelpColumn);
+    app.footer(kExamples);
+    Command chosen;
+    add_mask_command(app, chosen);
+    add_run_command(app, chosen);
+    add_check_command(app, chosen);
+    add_bench_command(app, chosen);
+    add_info_command(app, chosen);
+    add_demo_command(app, chosen);
+    if (argc < 2) {
+        fmt::print(stderr, "{}", app.help());
+        return kBadInput;
+    }
+    const std::optional<int> done = parse(app, argc, argv);
+    return done ? *done : chosen();
+}
+
+}  // namespace
+
+}  // namespace jali::cli
+
+int main(int argc, char** argv) {
+    signal(SIGPIPE, SIG_IGN);  // a reader that leaves is no error: see print()
+    try {
+        jali::cli::remove_temporaries_on_interrupt();
+        return jali::cli::run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        return jali::cli::complain("there is not enough memory for this; jali info shows how much there is");
+    } catch (const std::exception& error) {
+        return jali::cli::complain(error.what());
+    }
+}

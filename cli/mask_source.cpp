@@ -1,0 +1,167 @@
+#include "cli/mask_source.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+
+#include "cli/console.h"
+#include "cli/numbers.h"
+#include "cli/progress.h"
+#include "cli/table_option.h"
+#include "io/read_file.h"
+#include "jali/error.h"
+#include "jali/mask_file.h"
+#include "jali/predicate_text.h"
+
+namespace jali::cli {
+
+namespace {
+
+constexpr IntegerRange kLength{0, std::numeric_limits<int32_t>::max()};
+constexpr IntegerRange kCount{1, std::numeric_limits<int32_t>::max()};
+
+GridChoice grid_choice(std::string_view text) {
+    if (text == "aligned") return GridChoice::kAligned;
+    if (text == "anchored") return GridChoice::kAnchored;
+    if (text == "auto") return GridChoice::kAutomatic;
+    throw Error(fmt::format("--grid is '{}' but must be auto, aligned or anchored", text));
+}
+
+// How many batches or heads the user speaks of: `asked` where it is given; a mask that depends on them has its own.
+int64_t spread(std::string_view name, std::string_view dimension, int64_t own, bool depends,
+               const std::optional<int64_t>& asked) {
+    const int64_t count = asked.value_or(own);
+    if (depends && count != own) {
+        throw Error(fmt::format("mask '{}' is for {} but {} asked for", name, plural(own, dimension),
+                                count == 1 ? "1 is" : fmt::format("{} are", group_digits(count))));
+    }
+    return count;
+}
+
+std::optional<int64_t> wanted(const std::optional<int64_t>& option, const std::optional<Domain>& sizes,
+                              int64_t Domain::*member) {
+    return option || !sizes ? option : std::optional<int64_t>((*sizes).*member);
+}
+
+MaskSource read_text(const MaskOptions& options, const std::optional<Domain>& sizes) {
+    const auto q_len = wanted(options.q_len, sizes, &Domain::q_len);
+    if (!q_len) throw Error("--q-len is needed with a mask given as text");
+    Domain domain;
+    domain.q_len = *q_len;
+    domain.kv_len = wanted(options.kv_len, sizes, &Domain::kv_len).value_or(*q_len);
+    domain.batch = wanted(options.batch, sizes, &Domain::batch).value_or(1);
+    domain.heads = wanted(options.heads, sizes, &Domain::heads).value_or(1);
+    ParsedPredicate parsed = parse_predicate(options.text, read_bindings(options.tables, options.scalars));
+    for (const std::string& warning : parsed.warnings) warn(warning);
+    return {options.name.empty() ? options.text : options.name, std::move(parsed.predicate), {}, domain};
+}
+
+MaskSources read_entries(const MaskOptions& options) {
+    const std::vector<uint8_t> bytes = io::read_file(options.spec_file);
+    const std::string_view json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::vector<MaskSpecification> entries = parse_specifications(json);
+    if (!options.name.empty()) {
+        std::string names;
+        for (const auto& entry : entries) names += (names.empty() ? "" : ", ") + entry.name;
+        std::erase_if(entries, [&](const auto& entry) { return entry.name != options.name; });
+        if (entries.empty()) {
+            throw Error(fmt::format("{} has no mask named '{}', it has: {}", options.spec_file, options.name, names));
+        }
+    }
+    MaskSources sources;
+    const size_t first = json.find_first_not_of(" \t\r\n");
+    sources.list = options.name.empty() && first != std::string_view::npos && json[first] == '[';
+    for (MaskSpecification& entry : entries) {
+        for (const std::string& warning : entry.warnings) warn(fmt::format("{}: {}", entry.name, warning));
+        Domain domain = entry.domain;
+        domain.batch = spread(entry.name, "batch", domain.batch, entry.predicate.uses_b(), options.batch);
+        domain.heads = spread(entry.name, "head", domain.heads, entry.predicate.uses_h(), options.heads);
+        sources.masks.push_back({std::move(entry.name), std::move(entry.predicate), {}, domain});
+    }
+    return sources;
+}
+
+MaskSource read_mask_file(const MaskOptions& options) {
+    BlockMask mask = load_mask(options.mask_file, parse_bytes("--byte-limit", options.byte_limit));
+    const std::string name =
+        options.name.empty() ? std::filesystem::path(options.mask_file).stem().string() : options.name;
+    Domain domain{.q_len = mask.q_len(), .kv_len = mask.kv_len()};
+    domain.batch = spread(name, "batch", mask.batch(), mask.batch() != 1, options.batch);
+    domain.heads = spread(name, "head", mask.heads(), mask.heads() != 1, options.heads);
+    return {name, {}, std::move(mask), domain};
+}
+
+}  // namespace
+
+void add_mask_options(CLI::App& app, MaskOptions& options) {
+    const std::string group = "Mask (exactly one of TEXT, --spec, --mask)";
+    CLI::Option* text =
+        app.add_option("text", options.text, "The predicate, for example \"q >= kv\"")->type_name("TEXT");
+    CLI::Option* spec = app.add_option("--spec", options.spec_file, "A JSON file with an entry or a list of entries")
+                            ->type_name("FILE.json");
+    CLI::Option* mask =
+        app.add_option("--mask", options.mask_file, "A block mask saved by jali mask --save")->type_name("FILE.jmask");
+    app.add_option("--name", options.name, "The entry of --spec to take; elsewhere a name for the mask")
+        ->type_name("NAME");
+    CLI::Option* q_len = add_integer(app, "--q-len", options.q_len, kLength, "Queries (with TEXT)");
+    CLI::Option* kv_len = add_integer(app, "--kv-len", options.kv_len, kLength, "Keys (with TEXT; default: --q-len)");
+    add_integer(app, "--batch", options.batch, kCount, "Batches b (default: the mask's own, 1 for TEXT)");
+    add_integer(app, "--heads", options.heads, kCount, "Query heads h (default: the mask's own, 1 for TEXT)");
+    CLI::Option* tables =
+        app.add_option("--table", options.tables,
+                       "A table that TEXT reads: FILE.npy, lengths:4,7,9 (document ids), offsets:0,4,11 (ids from "
+                       "cumulative offsets) or 1,2,3; may be repeated")
+            ->type_name("NAME=SPEC")
+            ->allow_extra_args(false);
+    CLI::Option* scalars = app.add_option("--scalar", options.scalars, "A number that TEXT names; may be repeated")
+                               ->type_name("NAME=INT")
+                               ->allow_extra_args(false);
+    app.add_option("--grid", options.grid, "Tile boundaries: auto (fewest computed pairs), aligned or anchored")
+        ->type_name("GRID")
+        ->default_str(options.grid);
+    app.add_option("--byte-limit", options.byte_limit, "Refuse a larger block mask, for example 64MiB")
+        ->type_name("BYTES")
+        ->default_str(options.byte_limit);
+    for (CLI::Option* option : {text, spec, mask, q_len, kv_len, tables, scalars}) option->group(group);
+    for (CLI::Option* option : {q_len, kv_len, tables, scalars}) option->excludes(spec)->excludes(mask);
+    text->excludes(spec)->excludes(mask);
+    spec->excludes(mask);
+}
+
+MaskSources read_masks(const MaskOptions& options, const std::optional<Domain>& sizes) {
+    grid_choice(options.grid);
+    parse_bytes("--byte-limit", options.byte_limit);
+    if (!options.text.empty()) return {{read_text(options, sizes)}};
+    if (!options.spec_file.empty()) return read_entries(options);
+    if (!options.mask_file.empty()) return {{read_mask_file(options)}};
+    throw Error("no mask is given: write a predicate such as \"q >= kv\", or use --spec or --mask");
+}
+
+MaskSource read_one_mask(const MaskOptions& options, const std::optional<Domain>& sizes) {
+    std::vector<MaskSource> sources = read_masks(options, sizes).masks;
+    if (sources.size() != 1) {
+        throw Error(fmt::format("{} has {}; choose one with --name", options.spec_file,
+                                plural(static_cast<int64_t>(sources.size()), "mask")));
+    }
+    return std::move(sources.front());
+}
+
+BuiltMask build(const MaskSource& source, const MaskOptions& options) {
+    const Progress progress("building the block mask");
+    if (source.loaded) return {*source.loaded, {}};
+    BuildOptions build_options{.domain = source.domain, .grid = grid_choice(options.grid)};
+    build_options.byte_limit = parse_bytes("--byte-limit", options.byte_limit);
+    BuildStatistics cost;
+    BlockMask mask = build_block_mask(*source.predicate, build_options, &cost);
+    return {std::move(mask), cost};
+}
+
+std::string text_of(const MaskSource& source) {
+    return source.predicate ? to_text(*source.predicate) : "";
+}
+
+}  // namespace jali::cli
