@@ -41,7 +41,8 @@ while read -r file; do
         continue
     fi
     while IFS=: read -r line text; do
-        name=$(sed -E 's/^[^"<]*["<]([^">]*)[">].*/\1/' <<<"$text")
+        name=${text#*[\"<]}
+        name=${name%%[\">]*}
         # <vector>, <sys/stat.h> and the like belong to the system.
         if [[ $text == *'<'* && $name != xxhash.h && ($name != */* || $name == sys/*) ]]; then continue; fi
         checked=$((checked + 1))

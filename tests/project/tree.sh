@@ -30,7 +30,7 @@ none 'names a build folder of one machine' '/[t]mp/build'
 none 'names a registry or a mirror' \
     '[p]ypi\.org|[p]ythonhosted\.org|[n]pmjs\.|[c]rates\.io|[p]roxy\.golang|[a]naconda\.org|[g]hcr\.io|[d]ocker\.io'
 none 'names a registry or a mirror' '[d]eb\.debian\.org|[a]rchive\.ubuntu\.com|[a]rtifactory|[s]napshot\.debian'
-none 'is unfinished' '[T]ODO|[F]IXME|[X]XX|[H]ACK:'
+none 'is unfinished' '(^|[^[:alnum:]])([T]ODO|[F]IXME|[X]XX|[H]ACK)([^[:alnum:]]|$)'
 none 'carries a conflict' '^([<]{7}|[>]{7}) '
 
 for file in "${files[@]}"; do
