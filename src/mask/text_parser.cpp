@@ -1,10 +1,8 @@
-// Precedence climbing over the tokens. Only brackets recurse: signs, `not`, chains and the branches of `if else` are
-// loops, so that the depth of the stack is the depth of the brackets.
+// Operator precedence with a stack of what still waits for an operand to its right. Nothing here recurses, so no text
+// is too deep for the machine's stack: trees are bounded by make(), open brackets by the same number.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -25,40 +23,6 @@ namespace {
 constexpr size_t kMostWarnings = 10;
 constexpr size_t kMostNamesListed = 12;
 
-// A word that the language does not have and that people bring along from Python, PyTorch, C++ or mathematics.
-struct ForeignWord {
-    std::string_view word, advice;
-};
-constexpr std::array kForeignWords = {
-    ForeignWord{"is", "compare with '=='"},
-    ForeignWord{"in", "compare with '==' and join with 'or'"},
-    ForeignWord{"lambda", "write the expression by itself"},
-    ForeignWord{"None", "a value is an integer, True or False"},
-    ForeignWord{"for", "a predicate is one expression"},
-    ForeignWord{"return", "a predicate is one expression"},
-    ForeignWord{"true", "write 'True'"},
-    ForeignWord{"false", "write 'False'"},
-    ForeignWord{"AND", "write 'and'"},
-    ForeignWord{"OR", "write 'or'"},
-    ForeignWord{"NOT", "write 'not'"},
-    ForeignWord{"xor", "write '^' or '!='"},
-    ForeignWord{"mod", "write '%'"},
-    ForeignWord{"div", "write '//'"},
-    ForeignWord{"q_idx", "write 'q'"},
-    ForeignWord{"kv_idx", "write 'kv'"},
-    ForeignWord{"k", "write 'kv'"},
-    ForeignWord{"minimum", "write 'min'"},
-    ForeignWord{"maximum", "write 'max'"},
-    ForeignWord{"select", "write 'x if c else y'"},
-    ForeignWord{"then", "write 'x if c else y'"},
-};
-
-std::string_view advice_on(std::string_view word) {
-    const auto found = std::find_if(kForeignWords.begin(), kForeignWords.end(),
-                                    [&](const ForeignWord& each) { return each.word == word; });
-    return found == kForeignWords.end() ? std::string_view() : found->advice;
-}
-
 void require_usable(std::string_view name, std::string_view kind) {
     if (is_reserved(name)) {
         throw Error(fmt::format("the {} '{}' has a name of the language: choose another", kind, name));
@@ -69,6 +33,33 @@ void require_usable(std::string_view name, std::string_view kind) {
     }
 }
 
+using TableBinding = std::pair<const std::string, Table>;
+
+// Something that was read and is not complete.
+struct Pending {
+    enum class Kind : uint8_t {
+        kOperator,    // x +
+        kComparison,  // x < y <=
+        kSign,        // -
+        kNot,         // not
+        kIf,          // x if
+        kElse,        // x if c else
+        kBracket,     // (, or f(x, or t[i,
+    };
+    Kind kind;
+    Token word{};                      // the operator, sign or opening bracket
+    Level level = Level::kChoice;      // an operator of this level or a looser one completes it
+    std::vector<Operand> operands{};   // what stands to the left, or the list in the bracket so far
+    std::vector<Token> comparisons{};  // of a kComparison, between its operands
+    Token name{};                      // of a kBracket that belongs to a function or a table
+    const Function* function = nullptr;
+    const TableBinding* table = nullptr;
+
+    bool is_list() const { return function != nullptr || table != nullptr; }
+    std::string_view closing() const { return word.is("(") ? ")" : "]"; }
+};
+using Kind = Pending::Kind;
+
 class Parser {
    public:
     Parser(std::string_view text, const Bindings& bindings)
@@ -78,18 +69,268 @@ class Parser {
         if (token_.kind == TokenKind::kEnd) {
             fail(token_.begin, "the text is empty: expected a predicate, for example 'q >= kv'");
         }
-        const Operand all = choice();
-        if (token_.is(")") || token_.is("]")) fail(token_.begin, fmt::format("'{}' closes no bracket", token_.text));
-        if (token_.kind != TokenKind::kEnd) unexpected("an operator or the end of the text");
+        std::optional<Operand> operand;  // none where a value must come
+        while (!operand || token_.kind != TokenKind::kEnd) {
+            operand = operand ? after_value(std::move(*operand)) : before_value();
+        }
+        const Operand all = complete(std::move(*operand), Level::kChoice);
+        if (!pending_.empty()) unexpected(expected_after_value());
         require_boolean(text_, all, "the predicate");
         return {Predicate(all.expression), std::move(warnings_)};
     }
 
    private:
+    // One step where a value must come: gives the value, or nothing after a sign, `not` or a bracket that opens.
+    std::optional<Operand> before_value() {
+        if (token_.kind == TokenKind::kInteger) return number();
+        if (token_.is("-") || token_.is("+") || token_.is("~")) {
+            pending_.push_back({.kind = Kind::kSign, .word = take(), .level = Level::kUnary});
+            return std::nullopt;
+        }
+        if (token_.is("not")) return negation();
+        if (token_.is("(")) return open({.kind = Kind::kBracket});
+        if (list_may_close()) return close();
+        if (token_.kind == TokenKind::kName) return named();
+        unexpected(expected_value());
+    }
+
+    // One step where a value stands: gives what it becomes with a bracket that closes, or nothing after an operator.
+    std::optional<Operand> after_value(Operand operand) {
+        refuse_suffix(operand);
+        if (const BinaryOperator* found = operator_here()) return operation(std::move(operand), *found);
+        if (token_.is("if")) return condition(std::move(operand));
+        if (token_.is("else")) return alternative(std::move(operand));
+        operand = complete(std::move(operand), Level::kChoice);
+        const bool in_bracket = top_is(Kind::kBracket);
+        if (in_bracket && token_.is(",") && pending_.back().is_list()) {
+            pending_.back().operands.push_back(std::move(operand));
+            take();
+            return std::nullopt;
+        }
+        if (in_bracket && token_.is(pending_.back().closing())) {
+            pending_.back().operands.push_back(std::move(operand));
+            return close();
+        }
+        if (pending_.empty() && (token_.is(")") || token_.is("]"))) {
+            fail(token_.begin, fmt::format("'{}' closes no bracket", token_.text));
+        }
+        unexpected(expected_after_value());
+    }
+
+    // A minus right before a number belongs to the number.
+    Operand number() {
+        const bool negative = top_is(Kind::kSign) && pending_.back().word.is("-");
+        if (!negative && token_.value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+            fail(token_.begin, fmt::format("the integer {} does not fit in 64 signed bits", shortened(token_.text)));
+        }
+        const Token number = take();
+        if (!negative) {
+            return {Expression(static_cast<int64_t>(number.value)), number.begin, number.end(), Level::kPrimary};
+        }
+        const size_t begin = pop().word.begin;
+        return {Expression(static_cast<int64_t>(uint64_t{0} - number.value)), begin, number.end(), Level::kUnary};
+    }
+
+    std::optional<Operand> negation() {
+        if (!pending_.empty() && pending_.back().level > Level::kNot) {
+            fail(token_.begin, fmt::format("'not' binds looser than the '{}' before it: write '(not ...)'", previous_));
+        }
+        pending_.push_back({.kind = Kind::kNot, .word = take(), .level = Level::kNot});
+        return std::nullopt;
+    }
+
+    std::optional<Operand> named() {
+        const Token name = token_;
+        const std::string key(name.text);
+        const auto as_value = [&](const Expression& expression) {
+            take();
+            return Operand{expression, name.begin, name.end(), Level::kPrimary};
+        };
+        refuse_keyword();
+        if (const std::optional<Expression> value = value_named(key)) return as_value(*value);
+        if (const Function* function = function_named(key)) {
+            take();
+            if (token_.is("(")) return open({.kind = Kind::kBracket, .name = name, .function = function});
+            fail(name.begin, fmt::format("'{}' is a function: write '{}(...)'", key, key));
+        }
+        if (const auto found = bindings_.scalars.find(key); found != bindings_.scalars.end()) {
+            return as_value(scalar(key, found->second));
+        }
+        if (const auto found = bindings_.tables.find(key); found != bindings_.tables.end()) {
+            take();
+            if (token_.is("[")) return open({.kind = Kind::kBracket, .name = name, .table = &*found});
+            fail(name.begin, fmt::format("the table '{}' needs its index: write '{}[...]'", key, key));
+        }
+        if (is_reserved(key) || !advice_on(key).empty()) unexpected(expected_value());
+        fail(name.begin, fmt::format("unknown name '{}': {}", shortened(key), known_names()));
+    }
+
+    std::optional<Operand> open(Pending bracket) {
+        if (++brackets_ > kMaximumDepth) {
+            fail(token_.begin, fmt::format("brackets are nested more than {} deep", kMaximumDepth));
+        }
+        bracket.word = take();
+        pending_.push_back(std::move(bracket));
+        return std::nullopt;
+    }
+
+    // Where no operand follows: after a comma, as Python allows, and in a call that has none.
+    bool list_may_close() const {
+        if (!top_is(Kind::kBracket) || !pending_.back().is_list() || !token_.is(pending_.back().closing()))
+            return false;
+        return previous_ == "," || previous_ == "(";
+    }
+
+    // At the closing bracket: gives the value of what it closes, or nothing where t[i] goes on with another index.
+    std::optional<Operand> close() {
+        Pending bracket = pop();
+        const size_t end = take().end();
+        --brackets_;
+        if (bracket.table != nullptr && token_.is("[")) return open(std::move(bracket));
+        std::vector<Expression> operands;
+        for (const Operand& each : bracket.operands) operands.push_back(each.expression);
+        if (!bracket.is_list()) return Operand{operands[0], bracket.word.begin, end, Level::kPrimary};
+        return Operand{bracket.function != nullptr ? called(bracket, std::move(operands)) : read(bracket, operands),
+                       bracket.name.begin, end, Level::kPrimary};
+    }
+
+    Expression called(const Pending& bracket, std::vector<Expression> operands) const {
+        const Function& function = *bracket.function;
+        if (operands.size() < function.least || operands.size() > function.most) {
+            fail(bracket.name.begin, fmt::format("{} takes {}{} operand{} but has {}", function.name,
+                                                 function.least == function.most ? "" : "at least ", function.least,
+                                                 function.least == 1 ? "" : "s", operands.size()));
+        }
+        if (function.op == Op::kWhere) require_boolean(text_, bracket.operands[0], "the condition of where");
+        return build(function.op, std::move(operands), bracket.name.begin);
+    }
+
+    static Expression read(const Pending& bracket, const std::vector<Expression>& indices) {
+        const auto& [key, table] = *bracket.table;
+        return build_read(stands_for(key, table.name()) ? table : table.renamed(key), indices, bracket.name.begin);
+    }
+
+    std::optional<Operand> operation(Operand operand, const BinaryOperator& found) {
+        if (found.level == Level::kComparison) return comparison(std::move(operand));
+        operand = complete(std::move(operand), found.level);
+        Pending pending{.kind = Kind::kOperator, .word = take(), .level = found.level};
+        pending.operands.push_back(std::move(operand));
+        pending_.push_back(std::move(pending));
+        return std::nullopt;
+    }
+
+    std::optional<Operand> comparison(Operand operand) {
+        operand = complete(std::move(operand), tighter(Level::kComparison));
+        if (!top_is(Kind::kComparison)) pending_.push_back({.kind = Kind::kComparison, .level = Level::kComparison});
+        pending_.back().operands.push_back(std::move(operand));
+        pending_.back().comparisons.push_back(take());
+        return std::nullopt;
+    }
+
+    std::optional<Operand> condition(Operand value) {
+        value = complete(std::move(value), Level::kOr);
+        if (top_is(Kind::kIf)) unexpected(expected_after_value());
+        Pending pending{.kind = Kind::kIf, .word = take()};
+        pending.operands.push_back(std::move(value));
+        pending_.push_back(std::move(pending));
+        return std::nullopt;
+    }
+
+    std::optional<Operand> alternative(Operand condition) {
+        condition = complete(std::move(condition), Level::kOr);
+        if (!top_is(Kind::kIf)) unexpected(expected_after_value());
+        require_boolean(text_, condition, "'if'");
+        pending_.back().kind = Kind::kElse;
+        pending_.back().operands.push_back(std::move(condition));
+        take();
+        return std::nullopt;
+    }
+
+    // Applies what waits for the operand and binds it at `least` or tighter.
+    Operand complete(Operand operand, Level least) {
+        while (!pending_.empty() && pending_.back().level >= least && !top_is(Kind::kIf) && !top_is(Kind::kBracket)) {
+            operand = applied(pop(), std::move(operand));
+        }
+        return operand;
+    }
+
+    Operand applied(Pending pending, Operand operand) {
+        const size_t position = pending.word.begin;
+        switch (pending.kind) {
+            case Kind::kOperator:
+                return joined(pending, operand);
+            case Kind::kComparison:
+                pending.operands.push_back(std::move(operand));
+                return compared(pending);
+            case Kind::kElse: {
+                const Operand& value = pending.operands[0];
+                const Operand& condition = pending.operands[1];
+                return {build(Op::kChoice, {condition.expression, value.expression, operand.expression}, position),
+                        value.begin, operand.end, Level::kChoice, position};
+            }
+            case Kind::kNot:
+                require_boolean(text_, operand, "'not'");
+                return {build(Op::kNot, {operand.expression}, position), position, operand.end, Level::kNot, position};
+            default:
+                return {with_sign(pending.word, operand.expression), position, operand.end, Level::kUnary, position};
+        }
+    }
+
+    Operand joined(const Pending& pending, const Operand& right) const {
+        const Operand& left = pending.operands[0];
+        const BinaryOperator& found = *binary_operator(pending.word.text);
+        if (found.level == Level::kAnd || found.level == Level::kOr) {
+            const std::string user = fmt::format("'{}'", found.text);
+            require_boolean(text_, left, user);
+            require_boolean(text_, right, user);
+        }
+        const size_t position = pending.word.begin;
+        return {build(found.op, {left.expression, right.expression}, position), left.begin, right.end, found.level,
+                position};
+    }
+
+    // x < y <= z is (x < y) and (y <= z), with one tree of y.
+    Operand compared(const Pending& pending) {
+        const std::vector<Operand>& operands = pending.operands;
+        std::optional<Expression> all;
+        for (size_t i = 0; i < pending.comparisons.size(); ++i) {
+            const Token& sign = pending.comparisons[i];
+            const Expression next =
+                build(binary_operator(sign.text)->op, {operands[i].expression, operands[i + 1].expression}, sign.begin);
+            all = all ? build(Op::kAnd, {*all, next}, sign.begin) : next;
+        }
+        if (warnings_.size() < kMostWarnings) {
+            if (auto warning = warning_of_bit_operator(text_, operands, pending.comparisons)) {
+                warnings_.push_back(std::move(*warning));
+            }
+        }
+        return {*all, operands.front().begin, operands.back().end, Level::kComparison, pending.comparisons[0].begin};
+    }
+
+    // + keeps an integer and makes one of a boolean.
+    static Expression with_sign(const Token& sign, const Expression& operand) {
+        if (sign.is("-")) return build(Op::kNegate, {operand}, sign.begin);
+        if (sign.is("~")) return build(Op::kInvert, {operand}, sign.begin);
+        return operand.type() == ValueType::kInteger ? operand : build(Op::kAdd, {0, operand}, sign.begin);
+    }
+
     Token take() {
         Token taken = std::exchange(token_, next_token(text_, token_.end()));
         previous_ = taken.text;
         return taken;
+    }
+
+    Pending pop() {
+        Pending last = std::move(pending_.back());
+        pending_.pop_back();
+        return last;
+    }
+
+    bool top_is(Kind kind) const { return !pending_.empty() && pending_.back().kind == kind; }
+
+    const BinaryOperator* operator_here() const {
+        const bool possible = token_.kind == TokenKind::kName || token_.kind == TokenKind::kSymbol;
+        return possible ? binary_operator(token_.text) : nullptr;
     }
 
     [[noreturn]] void unexpected(const std::string& expected) const {
@@ -102,201 +343,19 @@ class Parser {
         fail(token_.begin, fmt::format("expected {} but {}", expected, found));
     }
 
-    const BinaryOperator* operator_here() const {
-        const bool possible = token_.kind == TokenKind::kName || token_.kind == TokenKind::kSymbol;
-        return possible ? binary_operator(token_.text) : nullptr;
+    std::string expected_value() const {
+        if (previous_.empty()) return "a value";
+        return fmt::format("{} after '{}'", previous_ == "[" ? "an index" : "a value", previous_);
     }
 
-    // x if c else y, where y may be another one.
-    Operand choice() {
-        struct Branch {
-            Operand value, condition;
-        };
-        std::vector<Branch> branches;
-        Operand last = binary(Level::kOr);
-        while (token_.is("if")) {
-            const Token word = take();
-            Operand condition = binary(Level::kOr);
-            require_boolean(text_, condition, "'if'");
-            if (!token_.is("else")) {
-                unexpected(fmt::format("an operator or 'else' for the 'if' at column {}", word.begin + 1));
-            }
-            take();
-            branches.push_back({std::exchange(last, binary(Level::kOr)), std::move(condition)});
-        }
-        for (; !branches.empty(); branches.pop_back()) {
-            const auto& [value, condition] = branches.back();
-            last.expression =
-                build(Op::kChoice, {condition.expression, value.expression, last.expression}, value.begin);
-            last.begin = value.begin;
-            last.level = Level::kChoice;
-        }
-        return last;
-    }
-
-    // Operands joined by operators of `least` or tighter.
-    Operand binary(Level least) {
-        Operand left = least <= Level::kNot && token_.is("not") ? negations() : signed_value();
-        for (const BinaryOperator* found = operator_here(); found != nullptr && found->level >= least;
-             found = operator_here()) {
-            if (found->level == Level::kComparison) {
-                left = comparisons(left);
-                continue;
-            }
-            const Token word = take();
-            const Operand right = binary(tighter(found->level));
-            if (found->level == Level::kAnd || found->level == Level::kOr) {
-                const std::string user = fmt::format("'{}'", word.text);
-                require_boolean(text_, left, user);
-                require_boolean(text_, right, user);
-            }
-            left = {build(found->op, {left.expression, right.expression}, word.begin), left.begin, right.end,
-                    found->level, word.begin};
-        }
-        return left;
-    }
-
-    Operand negations() {
-        std::vector<Token> words;
-        while (token_.is("not")) words.push_back(take());
-        Operand operand = binary(Level::kComparison);
-        require_boolean(text_, operand, "'not'");
-        for (; !words.empty(); words.pop_back()) {
-            operand.begin = words.back().begin;
-            operand.expression = build(Op::kNot, {operand.expression}, operand.begin);
-        }
-        operand.level = Level::kNot;
-        return operand;
-    }
-
-    // x < y <= z is (x < y) and (y <= z), with one tree of y.
-    Operand comparisons(const Operand& first) {
-        std::vector<Operand> compared{first};
-        std::vector<Token> signs;
-        Operand all = first;
-        for (const BinaryOperator* found = operator_here(); found != nullptr && found->level == Level::kComparison;
-             found = operator_here()) {
-            signs.push_back(take());
-            compared.push_back(binary(Level::kBitOr));
-            const size_t n = signs.size();
-            const size_t position = signs.back().begin;
-            const Expression last = build(found->op, {compared[n - 1].expression, compared[n].expression}, position);
-            all.expression = n == 1 ? last : build(Op::kAnd, {all.expression, last}, position);
-        }
-        if (warnings_.size() < kMostWarnings) {
-            if (auto warning = warning_of_bit_operator(text_, compared, signs)) warnings_.push_back(*warning);
-        }
-        all.end = compared.back().end;
-        all.level = Level::kComparison;
-        return all;
-    }
-
-    // A minus right before a number belongs to the number; + keeps an integer and makes one of a boolean.
-    Operand signed_value() {
-        std::vector<Token> signs;
-        while (token_.is("-") || token_.is("+") || token_.is("~")) signs.push_back(take());
-        const bool negative = !signs.empty() && signs.back().is("-") && token_.kind == TokenKind::kInteger;
-        Operand operand = negative ? negative_number(signs.back()) : primary();
-        refuse_suffix(operand);
-        if (negative) signs.pop_back();
-        for (; !signs.empty(); signs.pop_back()) {
-            const Token& sign = signs.back();
-            operand.begin = sign.begin;
-            operand.level = Level::kUnary;
-            if (!sign.is("+")) {
-                operand.expression = build(sign.is("-") ? Op::kNegate : Op::kInvert, {operand.expression}, sign.begin);
-            } else if (operand.expression.type() == ValueType::kBoolean) {
-                operand.expression = build(Op::kAdd, {0, operand.expression}, sign.begin);
-            }
-        }
-        return operand;
-    }
-
-    Operand negative_number(const Token& minus) {
-        const Token number = take();
-        const auto value = static_cast<int64_t>(uint64_t{0} - number.value);
-        return {Expression(value), minus.begin, number.end(), Level::kUnary};
-    }
-
-    Operand primary() {
-        if (token_.kind == TokenKind::kInteger) return number();
-        if (token_.is("(")) return bracketed();
-        if (token_.is("not") && !previous_.empty()) {
-            fail(token_.begin, fmt::format("'not' binds looser than the '{}' before it: write '(not ...)'", previous_));
-        }
-        if (token_.kind == TokenKind::kName) return named();
-        unexpected(previous_.empty() ? "a value" : fmt::format("a value after '{}'", previous_));
-    }
-
-    Operand number() {
-        if (token_.value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-            fail(token_.begin, fmt::format("the integer {} does not fit in 64 signed bits", shortened(token_.text)));
-        }
-        const Token number = take();
-        return {Expression(static_cast<int64_t>(number.value)), number.begin, number.end(), Level::kPrimary};
-    }
-
-    Operand bracketed() {
-        const Token open = take_bracket();
-        Operand inside = choice();
-        const size_t end = close(open, "an operator or");
-        return {inside.expression, open.begin, end, Level::kPrimary};
-    }
-
-    Token take_bracket() {
-        if (++brackets_ > kMaximumDepth) {
-            fail(token_.begin, fmt::format("brackets are nested more than {} deep", kMaximumDepth));
-        }
-        return take();
-    }
-
-    // Returns the end of the closing bracket.
-    size_t close(const Token& open, std::string_view or_else) {
-        const std::string_view closing = open.is("(") ? ")" : "]";
-        if (!token_.is(closing)) {
-            unexpected(fmt::format("{} '{}' for the '{}' at column {}", or_else, closing, open.text, open.begin + 1));
-        }
-        --brackets_;
-        return take().end();
-    }
-
-    // Expressions separated by commas up to the closing bracket, with one more comma allowed at the end, as in Python.
-    std::vector<Operand> list(const Token& open) {
-        std::vector<Operand> operands;
-        const std::string_view closing = open.is("(") ? ")" : "]";
-        while (!token_.is(closing)) {
-            refuse_keyword(open);
-            operands.push_back(choice());
-            if (!token_.is(",")) break;
-            take();
-        }
-        return operands;
-    }
-
-    void refuse_keyword(const Token& open) const {
-        if (!open.is("(") || token_.kind != TokenKind::kName) return;
-        if (next_token(text_, token_.end()).text != "=") return;
-        fail(token_.begin, fmt::format("operands are given by position, without '{} ='", shortened(token_.text)));
-    }
-
-    Operand named() {
-        const Token name = token_;
-        if (const std::optional<Expression> value = value_named(name.text)) {
-            take();
-            return {*value, name.begin, name.end(), Level::kPrimary};
-        }
-        if (const Function* function = function_named(name.text)) return call(*function);
-        if (const auto scalar = bindings_.scalars.find(std::string(name.text)); scalar != bindings_.scalars.end()) {
-            take();
-            return {jali::scalar(scalar->first, scalar->second), name.begin, name.end(), Level::kPrimary};
-        }
-        if (const auto table = bindings_.tables.find(std::string(name.text)); table != bindings_.tables.end()) {
-            return read(table->first, table->second);
-        }
-        if (is_reserved(name.text) || !advice_on(name.text).empty()) {
-            unexpected(previous_.empty() ? "a value" : fmt::format("a value after '{}'", previous_));
-        }
-        fail(name.begin, fmt::format("unknown name '{}': {}", shortened(name.text), known_names()));
+    // After complete(), when only an `if` or an open bracket is left on top.
+    std::string expected_after_value() const {
+        if (pending_.empty()) return "an operator or the end of the text";
+        const Pending& top = pending_.back();
+        if (top.kind == Kind::kIf)
+            return fmt::format("an operator or 'else' for the 'if' at column {}", top.word.begin + 1);
+        return fmt::format("an operator{} '{}' for the '{}' at column {}", top.is_list() ? ", ',' or" : " or",
+                           top.closing(), top.word.text, top.word.begin + 1);
     }
 
     std::string known_names() const {
@@ -308,46 +367,10 @@ class Parser {
         return fmt::format("the names here are {}{}", fmt::join(names, ", "), all ? "" : ", ...");
     }
 
-    Operand call(const Function& function) {
-        const Token name = take();
-        if (!token_.is("(")) {
-            fail(name.begin, fmt::format("'{}' is a function: write '{}(...)'", name.text, name.text));
-        }
-        const Token open = take_bracket();
-        const std::vector<Operand> operands = list(open);
-        const size_t end = close(open, operands.empty() ? "a value or" : "an operator, ',' or");
-        if (operands.size() < function.least || operands.size() > function.most) {
-            fail(name.begin, fmt::format("{} takes {}{} operand{} but has {}", name.text,
-                                         function.least == function.most ? "" : "at least ", function.least,
-                                         function.least == 1 ? "" : "s", operands.size()));
-        }
-        if (function.op == Op::kWhere) require_boolean(text_, operands[0], "the condition of where");
-        return {build(function.op, expressions(operands), name.begin), name.begin, end, Level::kPrimary};
-    }
-
-    // t[i, j], t[i][j] and what lies between them.
-    Operand read(const std::string& key, const Table& table) {
-        const Token name = take();
-        if (!token_.is("[")) {
-            fail(name.begin, fmt::format("the table '{}' needs its index: write '{}[...]'", name.text, name.text));
-        }
-        std::vector<Expression> indices;
-        size_t end = name.end();
-        while (token_.is("[")) {
-            const Token open = take_bracket();
-            const std::vector<Operand> more = list(open);
-            if (more.empty()) unexpected("an index after '['");
-            end = close(open, "an operator, ',' or");
-            for (const Operand& each : more) indices.push_back(each.expression);
-        }
-        const Table called = stands_for(key, table.name()) ? table : table.renamed(key);
-        return {build_read(called, indices, name.begin), name.begin, end, Level::kPrimary};
-    }
-
-    static std::vector<Expression> expressions(const std::vector<Operand>& operands) {
-        std::vector<Expression> all;
-        for (const Operand& each : operands) all.push_back(each.expression);
-        return all;
+    void refuse_keyword() const {
+        if (!top_is(Kind::kBracket) || pending_.back().function == nullptr) return;
+        if (next_token(text_, token_.end()).text != "=") return;
+        fail(token_.begin, fmt::format("operands are given by position, without '{} ='", shortened(token_.text)));
     }
 
     void refuse_suffix(const Operand& operand) const {
@@ -363,6 +386,7 @@ class Parser {
     const Bindings& bindings_;
     Token token_;
     std::string_view previous_;  // the text of the token before
+    std::vector<Pending> pending_;
     int32_t brackets_ = 0;
     std::vector<std::string> warnings_;
 };

@@ -54,6 +54,34 @@ constexpr std::array kIndices = {
     NamedIndex{"kv", Op::kIndexKv}, NamedIndex{"q_len", Op::kQLen}, NamedIndex{"kv_len", Op::kKvLen},
 };
 
+// A word that the language does not have and that people bring along from Python, PyTorch, C++ or mathematics.
+struct ForeignWord {
+    std::string_view word, advice;
+};
+constexpr std::array kForeignWords = {
+    ForeignWord{"is", "compare with '=='"},
+    ForeignWord{"in", "compare with '==' and join with 'or'"},
+    ForeignWord{"lambda", "write the expression by itself"},
+    ForeignWord{"None", "a value is an integer, True or False"},
+    ForeignWord{"for", "a predicate is one expression"},
+    ForeignWord{"return", "a predicate is one expression"},
+    ForeignWord{"true", "write 'True'"},
+    ForeignWord{"false", "write 'False'"},
+    ForeignWord{"AND", "write 'and'"},
+    ForeignWord{"OR", "write 'or'"},
+    ForeignWord{"NOT", "write 'not'"},
+    ForeignWord{"xor", "write '^' or '!='"},
+    ForeignWord{"mod", "write '%'"},
+    ForeignWord{"div", "write '//'"},
+    ForeignWord{"q_idx", "write 'q'"},
+    ForeignWord{"kv_idx", "write 'kv'"},
+    ForeignWord{"k", "write 'kv'"},
+    ForeignWord{"minimum", "write 'min'"},
+    ForeignWord{"maximum", "write 'max'"},
+    ForeignWord{"select", "write 'x if c else y'"},
+    ForeignWord{"then", "write 'x if c else y'"},
+};
+
 // The element of `list` that `matches`, or null.
 template <class List, class Matches>
 const typename List::value_type* find_in(const List& list, Matches matches) {
@@ -120,6 +148,11 @@ std::optional<Expression> value_named(std::string_view name) {
 std::string_view name_of_index(Op op) {
     const NamedIndex* index = find_in(kIndices, [&](const NamedIndex& each) { return each.op == op; });
     return index == nullptr ? std::string_view() : index->name;
+}
+
+std::string_view advice_on(std::string_view word) {
+    const ForeignWord* found = find_in(kForeignWords, [&](const ForeignWord& each) { return each.word == word; });
+    return found == nullptr ? std::string_view() : found->advice;
 }
 
 bool is_identifier(std::string_view name) {

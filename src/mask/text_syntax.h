@@ -55,6 +55,9 @@ const Function* function_of(Op op);
 std::optional<Expression> value_named(std::string_view name);
 std::string_view name_of_index(Op op);
 
+// What to write instead of a word that the language does not have; empty where there is no advice.
+std::string_view advice_on(std::string_view word);
+
 constexpr bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
