@@ -1,6 +1,7 @@
 // From the row form to a block mask, with every invariant checked.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -120,6 +121,29 @@ void check_head(const HeadParts& head) {
     }
 }
 
+// Numbers the stencils in the order in which the runs first name them, and leaves out those that none names: so that
+// masks that keep the same pairs on the same grids are equal, however they were made.
+void renumber_stencils(BlockMask::Parts& parts) {
+    std::vector<int32_t> number(parts.stencils.size(), -1);
+    std::vector<size_t> order;
+    for (std::vector<Run>& runs : parts.runs) {
+        for (Run& run : runs) {
+            if (run.stencil == kFull) continue;
+            int32_t& mine = number[static_cast<size_t>(run.stencil)];
+            if (mine < 0) {
+                mine = static_cast<int32_t>(order.size());
+                order.push_back(static_cast<size_t>(run.stencil));
+            }
+            run.stencil = mine;
+        }
+    }
+    if (order.size() == parts.stencils.size() && std::is_sorted(order.begin(), order.end())) return;
+    std::vector<Stencil> ordered;
+    ordered.reserve(order.size());
+    for (const size_t stencil : order) ordered.push_back(parts.stencils[stencil]);
+    parts.stencils = std::move(ordered);
+}
+
 }  // namespace
 
 BlockMask BlockMask::assemble(Parts parts) {
@@ -134,6 +158,7 @@ BlockMask BlockMask::assemble(Parts parts) {
 }
 
 BlockMask finish(BlockMask::Parts parts) {
+    renumber_stencils(parts);
     auto data = std::make_shared<BlockMask::Data>();
     data->batch = parts.batch;
     data->heads = parts.heads;

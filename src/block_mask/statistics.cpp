@@ -1,10 +1,13 @@
 // Counts over a block mask, from its runs and stencils.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "block_mask/stencil_table.h"
 #include "jali/block_mask.h"
+#include "jali/error.h"
 
 namespace jali {
 
@@ -63,16 +66,20 @@ int64_t pairs_within(const Stencil& stencil, int32_t row_begin, int32_t row_end,
 class AlignedBand {
    public:
     explicit AlignedBand(int64_t kv_len)
-        : kept_(static_cast<size_t>((kv_len + kTileRows - 1) / kTileRows)), steps_(kept_.size() + 1) {}
+        : kept_(static_cast<size_t>((kv_len + kTileRows - 1) / kTileRows)), steps_(kept_.size() + 1) {
+        clear();
+    }
 
     void clear() {
-        std::fill(kept_.begin(), kept_.end(), 0);
-        std::fill(steps_.begin(), steps_.end(), 0);
+        for (size_t tile = touched_begin_; tile < touched_end_; ++tile) kept_[tile] = steps_[tile] = 0;
+        touched_begin_ = kept_.size();
+        touched_end_ = 0;
     }
 
     // `rows` rows keep all keys [begin, end).
     void add_full(int64_t rows, int64_t begin, int64_t end) {
         const auto first = static_cast<size_t>(begin / kTileRows), last = static_cast<size_t>((end - 1) / kTileRows);
+        touch(first, last);
         if (first == last) {
             kept_[first] += rows * (end - begin);
             return;
@@ -90,15 +97,18 @@ class AlignedBand {
             const int64_t key = int64_t{kv_tile.begin} + column;
             const auto step =
                 static_cast<int32_t>(std::min<int64_t>(kTileRows - key % kTileRows, kv_tile.rows - column));
-            kept_[static_cast<size_t>(key / kTileRows)] +=
-                pairs_within(stencil, row_begin, row_end, column, column + step);
+            const auto tile = static_cast<size_t>(key / kTileRows);
+            touch(tile, tile);
+            kept_[tile] += pairs_within(stencil, row_begin, row_end, column, column + step);
             column += step;
         }
     }
 
     void count(int64_t rows, int64_t kv_len, TileCounts& counts) const {
         int64_t from_steps = 0;
-        for (size_t tile = 0; tile < kept_.size(); ++tile) {
+        const size_t touched = touched_end_ > touched_begin_ ? touched_end_ - touched_begin_ : 0;
+        counts.empty += static_cast<int64_t>(kept_.size() - touched);
+        for (size_t tile = touched_begin_; tile < touched_end_; ++tile) {
             from_steps += steps_[tile];
             const int64_t kept = kept_[tile] + from_steps;
             const int64_t real = rows * std::min<int64_t>(kTileRows, kv_len - static_cast<int64_t>(tile) * kTileRows);
@@ -107,8 +117,15 @@ class AlignedBand {
     }
 
    private:
+    void touch(size_t first, size_t last) {
+        touched_begin_ = std::min(touched_begin_, first);
+        touched_end_ = std::max(touched_end_, last + 1);
+    }
+
     std::vector<int64_t> kept_;
     std::vector<int64_t> steps_;
+    // Tiles [begin, end) hold anything but zeros.
+    size_t touched_begin_ = 0, touched_end_ = 0;
 };
 
 void count_aligned(const BlockMask& mask, const HeadView& head, TileCounts& counts) {
@@ -175,6 +192,11 @@ MaskStatistics statistics(const BlockMask& mask) {
 }
 
 MaskStatistics statistics(const BlockMask& mask, int64_t batch, int64_t heads) {
+    if (batch < 1 || heads < 1 || (mask.batch() > 1 && mask.batch() != batch) ||
+        (mask.heads() > 1 && mask.heads() != heads)) {
+        throw Error(fmt::format("a block mask of {} batches and {} heads cannot be counted over {} and {}",
+                                mask.batch(), mask.heads(), batch, heads));
+    }
     MaskStatistics result;
     result.stencils = static_cast<int64_t>(mask.stencils().size());
     result.bytes = mask.bytes();
