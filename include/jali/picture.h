@@ -10,8 +10,8 @@ namespace jali {
 
 struct PictureOptions {
     int64_t b = 0, h = 0;
-    int columns = 64;   // cells across at most (terminal); rows follow the mask's shape
-    std::string title;  // the numbers are added to it
+    int columns = 64;        // cells across at most (terminal); rows follow the mask's shape
+    std::string title = {};  // the numbers are added to it
 };
 
 // One character cell a group of pairs: blank where none is kept, light to full shading by the kept share. A cell is

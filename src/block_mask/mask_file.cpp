@@ -231,7 +231,7 @@ BlockMask decode(std::span<const uint8_t> bytes, const std::string& file, int64_
     const int64_t needed = assembled_bytes(parts);
     if (needed > byte_limit) {
         throw LimitError(
-            fmt::format("{} holds a block mask of {} bytes, and the limit is {}", file, needed, byte_limit));
+            fmt::format("{} would take {} bytes in memory, and the limit is {}", file, needed, byte_limit));
     }
     try {
         return BlockMask::assemble(std::move(parts));

@@ -223,7 +223,8 @@ std::string draw_legend(double y, bool merged, const TileCounts& tiles) {
         markup += swatch(x, y, colour(shade));
         x += 11;
     }
-    markup += svg_text(x + 5, baseline, {kTextSize}, with_count(merged ? "partly kept" : "partial tiles", tiles.partial));
+    markup +=
+        svg_text(x + 5, baseline, {kTextSize}, with_count(merged ? "partly kept" : "partial tiles", tiles.partial));
     x = 320;
     markup += swatch(x, y, colour(Shade::kEmpty));
     markup += svg_text(x + 16, baseline, {kTextSize}, with_count(merged ? "none kept" : "empty tiles", tiles.empty));
