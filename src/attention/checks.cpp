@@ -30,8 +30,7 @@ std::string text_of(DType dtype) {
 
 void require_shape(const char* name, const TensorView& tensor, const char* like, const Shape& shape) {
     if (tensor.shape == shape) return;
-    throw Error(std::string(name) + " has shape " + text_of(tensor.shape) + " but " + like + " ask for " +
-                text_of(shape));
+    throw Error(std::string(name) + " has shape " + text_of(tensor.shape) + " but " + like + " " + text_of(shape));
 }
 
 void require_same(const char* what, const char* x_name, int64_t x, const char* y_name, int64_t y) {
@@ -76,6 +75,7 @@ void require_data(const char* name, const TensorView& tensor) {
 // An output whose elements share memory would be written twice, by two threads. Dimensions are taken from the smallest
 // stride up: each must step over everything that the ones before it reach.
 void require_distinct(const char* name, const TensorView& tensor) {
+    if (tensor.elements() == 0) return;
     std::array<size_t, 4> order{0, 1, 2, 3};
     std::sort(order.begin(), order.end(),
               [&tensor](size_t x, size_t y) { return std::abs(tensor.strides[x]) < std::abs(tensor.strides[y]); });
@@ -92,7 +92,7 @@ void require_distinct(const char* name, const TensorView& tensor) {
 }
 
 void check_row_values(const char* name, const TensorView& tensor, const Shape& shape) {
-    require_shape(name, tensor, "q and out", shape);
+    require_shape(name, tensor, "q and out ask for", shape);
     if (tensor.dtype != DType::kFloat32)
         throw Error(std::string(name) + " is " + text_of(tensor.dtype) + " but must be float32");
     if (reinterpret_cast<std::uintptr_t>(tensor.data) % sizeof(float) != 0)
@@ -143,7 +143,7 @@ void check_inputs(const TensorView& q, const TensorView& k, const TensorView& v,
     if (k.shape[1] == 0 ? q.shape[1] != 0 : q.shape[1] % k.shape[1] != 0)
         throw Error("q has " + std::to_string(q.shape[1]) + " heads, which is not a multiple of the " +
                     std::to_string(k.shape[1]) + " heads of k");
-    require_shape("out", out, "q and v", {q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
+    require_shape("out", out, "q and v ask for", {q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
     check_rows("q", q);
     check_rows("k", k);
     check_rows("v", v);
@@ -160,8 +160,8 @@ Shape row_shape(const TensorView& q) {
 
 // dq, dk or dv.
 void check_gradient(const char* name, const TensorView& tensor, const char* like, const TensorView& of) {
-    require_shape(name, tensor, like, of.shape);
-    require_dtype(name, tensor, like, of.dtype);
+    require_shape(name, tensor, (std::string(like) + " asks for").c_str(), of.shape);
+    require_dtype(name, tensor, "q is", of.dtype);
     check_rows(name, tensor);
     require_data(name, tensor);
     require_distinct(name, tensor);
@@ -185,8 +185,8 @@ void check_backward(const BackwardTensors& tensors, const BlockMask& mask, const
     check_inputs(tensors.q, tensors.k, tensors.v, tensors.out);
     check_row_values("lse", tensors.lse, row_shape(tensors.q));
     require_data("lse", tensors.lse);
-    require_shape("dout", tensors.dout, "q and v", tensors.out.shape);
-    require_dtype("dout", tensors.dout, "out is", tensors.out.dtype);
+    require_shape("dout", tensors.dout, "q and v ask for", tensors.out.shape);
+    require_dtype("dout", tensors.dout, "q is", tensors.q.dtype);
     check_rows("dout", tensors.dout);
     require_data("dout", tensors.dout);
     if (tensors.dlse.data != nullptr) check_row_values("dlse", tensors.dlse, row_shape(tensors.q));

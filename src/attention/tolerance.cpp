@@ -25,6 +25,79 @@ double ratio_of(const TileError& tile) {
     return tile.allowed == 0.0 ? std::numeric_limits<double>::infinity() : tile.error / tile.allowed;
 }
 
+// A tensor by row of (b, h).
+struct Row {
+    double naive_error = 0;  // the largest of the row
+    double squares = 0;      // of the exact values, where finite
+    bool telling = false;    // whether the exact values are neither zero nor infinite throughout
+};
+
+std::vector<Row> rows_of(const Compared& tensor) {
+    const auto columns = static_cast<size_t>(tensor.shape[3]);
+    std::vector<Row> rows(tensor.exact.size() / columns);
+    for (size_t i = 0; i < tensor.exact.size(); ++i) {
+        Row& row = rows[i / columns];
+        row.naive_error = std::max(row.naive_error, error_of(tensor.naive[i], tensor.exact[i]));
+        if (tensor.exact[i] == 0.0 || !std::isfinite(tensor.exact[i])) continue;
+        row.squares += tensor.exact[i] * tensor.exact[i];
+        row.telling = true;
+    }
+    return rows;
+}
+
+// The yardstick of one tile of one (b, h): its rows, and as many around them as make 128 that tell something.
+struct Yardstick {
+    double error = 0;
+    double rms = 0;  // of the exact values of the telling rows
+};
+
+Yardstick yardstick_of(std::span<const Row> rows, int64_t tile, int64_t columns) {
+    const int64_t length = std::ssize(rows);
+    int64_t begin = tile * kRows, end = std::min(length, begin + kRows), telling = 0;
+    Yardstick yardstick;
+    double squares = 0;
+    const auto take = [&](int64_t at) {
+        const Row& row = rows[static_cast<size_t>(at)];
+        yardstick.error = std::max(yardstick.error, row.naive_error);
+        squares += row.squares;
+        telling += row.telling ? 1 : 0;
+    };
+    for (int64_t row = begin; row < end; ++row) take(row);
+    while (telling < kRows && (begin > 0 || end < length)) {
+        if (begin > 0) take(--begin);
+        if (end < length) take(end++);
+    }
+    if (telling > 0) yardstick.rms = std::sqrt(squares / static_cast<double>(telling * columns));
+    return yardstick;
+}
+
+// Yardsticks by (b, h) and tile, each raised to what the same and the neighbouring tiles of the other (b, h) say in
+// proportion to their values.
+std::vector<double> naive_errors_of(const Compared& tensor) {
+    const int64_t heads = tensor.shape[0] * tensor.shape[1], length = tensor.shape[2];
+    const int64_t tiles = (length + kRows - 1) / kRows;
+    const std::vector<Row> rows = rows_of(tensor);
+    std::vector<Yardstick> yardsticks;
+    std::vector<double> largest(static_cast<size_t>(tiles), 0.0);  // error / rms, over (b, h)
+    for (int64_t i = 0; i < heads * tiles; ++i) {
+        const auto of_head =
+            std::span(rows).subspan(static_cast<size_t>(i / tiles * length), static_cast<size_t>(length));
+        const Yardstick& yardstick = yardsticks.emplace_back(yardstick_of(of_head, i % tiles, tensor.shape[3]));
+        double& ratio = largest[static_cast<size_t>(i % tiles)];
+        if (yardstick.rms > 0.0) ratio = std::max(ratio, yardstick.error / yardstick.rms);
+    }
+    std::vector<double> errors;
+    for (int64_t i = 0; i < heads * tiles; ++i) {
+        const auto tile = static_cast<size_t>(i % tiles);
+        double ratio = largest[tile];
+        if (tile > 0) ratio = std::max(ratio, largest[tile - 1]);
+        if (tile + 1 < largest.size()) ratio = std::max(ratio, largest[tile + 1]);
+        const Yardstick& yardstick = yardsticks[static_cast<size_t>(i)];
+        errors.push_back(std::max(yardstick.error, ratio * yardstick.rms));
+    }
+    return errors;
+}
+
 TileError compare_tile(const Compared& tensor, TileError tile) {
     const auto [batch, heads, length, columns] = tensor.shape;
     double rounding = 0.0;
@@ -32,7 +105,6 @@ TileError compare_tile(const Compared& tensor, TileError tile) {
         for (int64_t column = 0; column < columns; ++column) {
             const auto i = static_cast<size_t>(((tile.b * heads + tile.h) * length + row) * columns + column);
             const double error = error_of(tensor.values[i], tensor.exact[i]);
-            tile.naive_error = std::max(tile.naive_error, error_of(tensor.naive[i], tensor.exact[i]));
             rounding = std::max(rounding, rounding_of(tensor.exact[i], tensor.dtype));
             const bool first = row == tile.tile * kRows && column == 0;
             if (!first && error <= tile.error) continue;
@@ -86,11 +158,16 @@ TensorError compare(const Compared& tensor) {
         result.naive_rms = std::sqrt(naive_sum / count);
         result.exact_rms = std::sqrt(exact_sum / count);
     }
-    if (tensor.shape[3] == 0) return result;
-    for (int64_t b = 0; b < tensor.shape[0]; ++b)
-        for (int64_t h = 0; h < tensor.shape[1]; ++h)
-            for (int64_t tile = 0; tile * kRows < tensor.shape[2]; ++tile)
-                result.tiles.push_back(compare_tile(tensor, {.b = b, .h = h, .tile = tile}));
+    if (tensor.exact.empty()) return result;
+    const std::vector<double> naive_errors = naive_errors_of(tensor);
+    const int64_t tiles = (tensor.shape[2] + kRows - 1) / kRows;
+    for (const double naive_error : naive_errors) {
+        const auto i = std::ssize(result.tiles);
+        result.tiles.push_back(compare_tile(tensor, {.b = i / tiles / tensor.shape[1],
+                                                     .h = i / tiles % tensor.shape[1],
+                                                     .tile = i % tiles,
+                                                     .naive_error = naive_error}));
+    }
     return result;
 }
 

@@ -4,6 +4,12 @@
 // where the yardstick errs less than rounding the exact result may cost (half the distance between neighbours at the
 // tile's largest value), that counts instead. Over a tensor of at least 4,096 elements the root of the mean square
 // error is at most 1.1 times the yardstick's. A value that should be infinite must be; NaN is infinitely wrong.
+//
+// The largest of few errors is a matter of luck: two equally good computations differ twofold in one tile of some
+// hundred. So the yardstick of a tile is the largest of what it says of
+//   - the tile's rows, and as many around them as make 128 whose result is neither zero nor infinite (the end of a
+//     sequence, rows that keep nothing);
+//   - the same tile and its two neighbours in every (b, h), in proportion to the root mean square of their values.
 #pragma once
 
 #include <array>
@@ -24,7 +30,8 @@ inline constexpr int64_t kRmsElements = 4096;
 // The errors of 128 rows, or fewer at the end.
 struct TileError {
     int64_t b = 0, h = 0, tile = 0;
-    double error = 0, naive_error = 0;
+    double error = 0;
+    double naive_error = 0;  // the yardstick of the tile
     double allowed = 0;
     // The element that errs most.
     int64_t row = 0, column = 0;

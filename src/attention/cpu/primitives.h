@@ -43,7 +43,7 @@ struct Matrix {
 
 enum class Update : uint8_t { kReplace, kAdd };
 
-// c[m x n] = or += a[m x k] b[k x n], each sum over k in ascending order in float32.
+// c[m x n] = or += a[m x k] b[k x n], summed over k in float32 in an order that depends on k alone.
 struct Product {
     const float* a;  // element (i, l) at a[i * a_row + l * a_column]
     int64_t a_row, a_column;

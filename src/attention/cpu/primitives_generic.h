@@ -11,6 +11,10 @@ namespace {
 static_assert(kLanes % kWidth == 0);
 constexpr float kMinusInfinity = -__builtin_inff();
 
+// Sums are made of this many terms at a time, and these sums added up: half the rounding error of one long sum over a
+// head dimension of 128.
+constexpr int32_t kTerms = 32;
+
 // Accumulators of a product: kRowBlock x kVectorBlock vectors fill most of the registers.
 constexpr int kRowBlock = 4;
 constexpr int kVectorBlock = kWidth == 16 ? 4 : 2;
@@ -93,13 +97,14 @@ void store_rows(Matrix from, const StoredRows& to) {
     store_rows_of<DType::kFloat16>(from, to);
 }
 
-// Rows [row, row + kRows) and kVectors vectors from `column` on.
+// Rows [row, row + kRows) and kVectors vectors from `column` on, terms [first, last).
 template <int kRows, int kVectors>
-[[gnu::always_inline]] inline void multiply_block(const Product& p, int32_t row, int32_t column) {
+[[gnu::always_inline]] inline void multiply_block(const Product& p, int32_t row, int32_t column, int32_t first,
+                                                  int32_t last) {
     Vector sums[kRows][kVectors] = {};
-    const float* a = p.a + row * p.a_row;
-    const float* b = p.b.data + column;
-    for (int32_t l = 0; l < p.k; ++l, a += p.a_column, b += p.b.stride) {
+    const float* a = p.a + row * p.a_row + first * p.a_column;
+    const float* b = p.b.data + column + first * p.b.stride;
+    for (int32_t l = first; l < last; ++l, a += p.a_column, b += p.b.stride) {
         Vector line[kVectors];
         for (int v = 0; v < kVectors; ++v) line[v] = load<Vector>(b + v * kWidth);
         for (int r = 0; r < kRows; ++r) {
@@ -107,18 +112,25 @@ template <int kRows, int kVectors>
             for (int v = 0; v < kVectors; ++v) sums[r][v] = fused(x, line[v], sums[r][v]);
         }
     }
+    const bool replace = first == 0 && p.update == Update::kReplace;
     for (int r = 0; r < kRows; ++r)
         for (int v = 0; v < kVectors; ++v) {
             float* place = p.c.data + (row + r) * p.c.stride + column + v * kWidth;
-            store(place, p.update == Update::kAdd ? load<Vector>(place) + sums[r][v] : sums[r][v]);
+            store(place, replace ? sums[r][v] : load<Vector>(place) + sums[r][v]);
         }
+}
+
+template <int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_terms(const Product& p, int32_t row, int32_t column) {
+    for (int32_t first = 0; first < p.k; first += kTerms)
+        multiply_block<kRows, kVectors>(p, row, column, first, first + kTerms < p.k ? first + kTerms : p.k);
 }
 
 template <int kVectors>
 void multiply_columns(const Product& p, int32_t column) {
     int32_t row = 0;
-    for (; row + kRowBlock <= p.m; row += kRowBlock) multiply_block<kRowBlock, kVectors>(p, row, column);
-    for (; row < p.m; ++row) multiply_block<1, kVectors>(p, row, column);
+    for (; row + kRowBlock <= p.m; row += kRowBlock) multiply_terms<kRowBlock, kVectors>(p, row, column);
+    for (; row < p.m; ++row) multiply_terms<1, kVectors>(p, row, column);
 }
 
 void multiply(const Product& p) {
@@ -203,11 +215,15 @@ void divide_rows(Matrix rows, int32_t count, int32_t columns, const float* divis
 
 void dot_columns(Matrix x, Matrix y, int32_t rows, int32_t columns, float* result) {
     for (int32_t column = 0; column < padded(columns); column += kWidth) {
-        Vector sum{};
-        for (int32_t row = 0; row < rows; ++row)
-            sum = fused(load<Vector>(x.data + row * x.stride + column), load<Vector>(y.data + row * y.stride + column),
-                        sum);
-        store(result + column, sum);
+        Vector total{};
+        for (int32_t first = 0; first < rows; first += kTerms) {
+            Vector sum{};
+            for (int32_t row = first; row < first + kTerms && row < rows; ++row)
+                sum = fused(load<Vector>(x.data + row * x.stride + column),
+                            load<Vector>(y.data + row * y.stride + column), sum);
+            total = first == 0 ? sum : total + sum;
+        }
+        store(result + column, total);
     }
 }
 
