@@ -50,8 +50,6 @@ Level level_of(const Node& node) {
         case Op::kInvert:
         case Op::kLogicalNot:
             return Level::kUnary;
-        case Op::kConstant:
-            return node.type == ValueType::kInteger && node.value < 0 ? Level::kUnary : Level::kPrimary;
         default:
             break;
     }

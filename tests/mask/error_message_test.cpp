@@ -1,6 +1,7 @@
 // Each thing that can be wrong with a text, with its message and its column.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -216,6 +217,26 @@ TEST(ParseErrors, WhatOtherLanguagesWrite) {
 TEST(ParseErrors, TheFirstOfTwo) {
     EXPECT_EQ(message_of("q kv 1.5"), "column 3: expected an operator or the end of the text but found 'kv'");
     EXPECT_EQ(message_of("foo / 2"), "column 1: unknown name 'foo': " + kKnown);
+}
+
+// The rows `| `text` | `message` |` below the heading.
+std::vector<Case> documented() {
+    std::ifstream file(JALI_TEST_DATA "/../../docs/masks.md");
+    std::vector<Case> cases;
+    bool found = false;
+    for (std::string line; std::getline(file, line);) {
+        found = found || line == "## Error messages";
+        const size_t between = line.find("` | `");
+        if (!found || !line.starts_with("| `") || between == line.npos) continue;
+        cases.push_back({line.substr(3, between - 3), line.substr(between + 5, line.size() - between - 8)});
+    }
+    return cases;
+}
+
+TEST(ParseErrors, AreAsTheDocumentationSays) {
+    const std::vector<Case> cases = documented();
+    EXPECT_EQ(cases.size(), 14u);
+    expect_messages(cases);
 }
 
 TEST(ParseErrors, TreesThatAreTooLarge) {
