@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/json_output.h"
 #include "cli/machine.h"
 #include "cli/mask_source.h"
 #include "cli/numbers.h"
@@ -120,7 +120,7 @@ void print_table(const Options& options, const MaskSource& source, const Attenti
 
 void print_json(const Options& options, const MaskSource& source, const AttentionShape& shape,
                 const MaskStatistics& counts, const std::vector<Speed>& speeds, const PeakRate& peak) {
-    nlohmann::ordered_json json = {
+    Json json = {
         {"mask", source.name},
         {"engine", options.engine.engine},
         {"threads", peak.threads},
@@ -142,7 +142,7 @@ void print_json(const Options& options, const MaskSource& source, const Attentio
     }
     json["peak_tflops"] = peak.tflops;
     json["peak_memory_bytes"] = peak_memory_bytes();
-    print(json.dump(2) + "\n");
+    print_document(json);
 }
 
 int run(const Options& options) {
@@ -169,8 +169,7 @@ int run(const Options& options) {
                                                       [&] { attention_backward(backward, built.mask, attention); }),
                                   backward_flops(shape, counts.useful_pairs)));
     }
-    const int threads = options.engine.threads ? static_cast<int>(*options.engine.threads) : this_machine().threads;
-    const PeakRate peak = measure_peak(threads);
+    const PeakRate peak = measure_peak(most_threads(options.engine.threads));
     (options.json ? print_json : print_table)(options, source, shape, counts, speeds, peak);
     return kFine;
 }

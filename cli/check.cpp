@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/json_output.h"
 #include "cli/mask_source.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
@@ -34,6 +35,8 @@ Examples:
       An entry of a JSON file, grouped heads, a softmax near one-hot: it shows a wrong bit that averages hide.
   jali check "abs(q - kv) < 40" --q-len 500 --head-dim 96 --v-head-dim 64 --seed 7 --json
       The same numbers again: the seed is printed at each run.
+  jali check "q >= kv" --q-len 300 --flip 0,0,20,21 || echo "one wrong bit is seen"
+      The engine gets a mask with one wrong pair (batch, head, query, key), so the check must fail.
 )";
 
 constexpr IntegerRange kSeeds{0, std::numeric_limits<int64_t>::max()};
@@ -45,6 +48,7 @@ struct Options {
     EngineOptions engine;
     ShapeOptions shape;
     std::optional<int64_t> seed;
+    std::string flip;
     bool backward = false, peaked = false, json = false;
 };
 
@@ -65,22 +69,39 @@ CheckOptions check_options(const Options& options, const AttentionShape& shape) 
     return check;
 }
 
+// The source with one pair kept that was not, or the reverse.
+MaskSource flipped(MaskSource source, const std::string& pair) {
+    const std::vector<int64_t> at = parse_integers("--flip", pair);
+    const Domain& n = source.domain;
+    const std::array limits = {n.batch, n.heads, n.q_len, n.kv_len};
+    bool inside = at.size() == limits.size();
+    for (size_t i = 0; inside && i < at.size(); ++i) inside = at[i] >= 0 && at[i] < limits[i];
+    if (!inside) {
+        throw Error(fmt::format("--flip is '{}' but must be B,H,Q,KV below {}", pair, fmt::join(limits, ",")));
+    }
+    if (!source.predicate) throw Error("--flip needs a mask given as TEXT or by --spec");
+    using namespace indices;
+    source.predicate =
+        Predicate(source.predicate->expression() ^ (b == at[0] && h == at[1] && q == at[2] && kv == at[3]));
+    return source;
+}
+
 std::string rows_text(const TensorError& tensor, const TileError& tile) {
     return fmt::format("b {} h {} tile {} row {}{}", tile.b, tile.h, tile.tile, tile.row,
                        tensor.name == "lse" ? "" : fmt::format(" column {}", tile.column));
 }
 
 void print_json(const MaskSource& source, const CheckOptions& check, const CheckResult& result) {
-    nlohmann::ordered_json json = {{"mask", source.name},
-                                   {"engine", check.attention.engine},
-                                   {"dtype", name_of(check.dtype)},
-                                   {"inputs", check.inputs == InputKind::kPeaked ? "peaked" : "normal"},
-                                   {"seed", check.seed},
-                                   {"passed", result.passed()},
-                                   {"failure", result.failure()},
-                                   {"tensors", nlohmann::ordered_json::array()}};
+    Json json = {{"mask", source.name},
+                 {"engine", check.attention.engine},
+                 {"dtype", name_of(check.dtype)},
+                 {"inputs", check.inputs == InputKind::kPeaked ? "peaked" : "normal"},
+                 {"seed", check.seed},
+                 {"passed", result.passed()},
+                 {"failure", result.failure()},
+                 {"tensors", Json::array()}};
     for (const TensorError& tensor : result.tensors) {
-        nlohmann::ordered_json tiles = nlohmann::ordered_json::array();
+        Json tiles = Json::array();
         for (const TileError& tile : tensor.tiles) {
             tiles.push_back({{"b", tile.b},
                              {"h", tile.h},
@@ -96,7 +117,7 @@ void print_json(const MaskSource& source, const CheckOptions& check, const Check
                                    {"passed", tensor.passed()},
                                    {"tiles", tiles}});
     }
-    print(json.dump(2) + "\n");
+    print_document(json);
 }
 
 std::string failing_tiles(const CheckResult& result) {
@@ -108,10 +129,11 @@ std::string failing_tiles(const CheckResult& result) {
             ++failing;
             if (listed == kListedTiles) continue;
             ++listed;
-            text += fmt::format("  {} {}: {:.6g} but exactly {:.6g}, which errs by {:.2g} and may by {:.2g}\n",
-                                tensor.name, rows_text(tensor, tile), tile.value, tile.exact, tile.error, tile.allowed);
+            text += fmt::format("  {} {}: {:.6g} and should be {:.6g}, off by {:.2g}, allowed {:.2g}\n", tensor.name,
+                                rows_text(tensor, tile), tile.value, tile.exact, tile.error, tile.allowed);
         }
     }
+    if (failing == 1) return "";  // the sentence has said it
     if (failing > listed) text += fmt::format("  and {} more tiles\n", failing - listed);
     return text;
 }
@@ -143,7 +165,7 @@ int run(const Options& options) {
     const MaskSource source = read_one_mask(options.mask);
     const AttentionShape shape = attention_shape(options.shape, source.domain);
     const CheckOptions check = check_options(options, shape);
-    const BuiltMask built = build(source, options.mask);
+    const BuiltMask built = build(options.flip.empty() ? source : flipped(source, options.flip), options.mask);
     const CheckResult result = [&] {
         const Progress progress("checking");
         return check_engine(built.mask, keep_of(source, shape.batch, shape.heads), check);
@@ -163,6 +185,8 @@ void add_check_command(CLI::App& app, Command& chosen) {
     command.add_flag("--backward", options->backward, "Also the gradients");
     command.add_flag("--peaked", options->peaked, "Inputs whose softmax is near one-hot");
     add_integer(command, "--seed", options->seed, kSeeds, "The seed of the inputs (default: a fresh one)");
+    command.add_option("--flip", options->flip, "Give the engine a mask with this pair wrong: the check must fail")
+        ->type_name("B,H,Q,KV");
     command.add_flag("--json", options->json, "Print JSON instead of a table");
     command.footer(kExamples);
     command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });

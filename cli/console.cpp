@@ -74,7 +74,10 @@ std::string format_milliseconds(double milliseconds) {
 }
 
 std::string format_percent(double part, double whole) {
-    return whole == 0 ? "-" : fmt::format("{:.1f} %", 100 * part / whole);
+    if (whole == 0) return "-";
+    const double percent = 100 * part / whole;
+    if (part > 0 && percent < 0.05) return "<0.1%";
+    return fmt::format("{:.1f}%", part < whole ? std::min(percent, 99.9) : percent);
 }
 
 std::string plural(int64_t count, std::string_view noun) {
@@ -98,7 +101,7 @@ std::string Columns::text() const {
     for (const auto& row : rows_) {
         std::string line = "  " + row[0] + padding(row[0], widths[0]);
         for (size_t i = 1; i < row.size(); ++i) line += "   " + padding(row[i], widths[i]) + row[i];
-        text += line + "\n";
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }
     return text;
 }

@@ -23,7 +23,7 @@ void warn(std::string_view sentence);
 std::string group_digits(int64_t number);                  // 1,234,567
 std::string format_bytes(int64_t bytes);                   // 640 B, 2.0 KiB, 16.1 MiB
 std::string format_milliseconds(double milliseconds);      // 0.84 ms, 12.3 ms, 4.21 s
-std::string format_percent(double part, double whole);     // 12.3 %; "-" of nothing
+std::string format_percent(double part, double whole);     // 12.3%; "-" of nothing; 0.0% and 100.0% are exact
 std::string plural(int64_t count, std::string_view noun);  // 1 row, 1,280 rows
 
 // Lines of "label   value", values starting in one column.

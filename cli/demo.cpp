@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 
@@ -12,7 +11,7 @@
 #include "cli/console.h"
 #include "cli/demo_check.h"
 #include "cli/engine_options.h"
-#include "cli/machine.h"
+#include "cli/json_output.h"
 #include "cli/numbers.h"
 #include "cli/output_files.h"
 #include "cli/packed_documents.h"
@@ -176,12 +175,8 @@ std::string check_table(const Demo& demo) {
 }
 
 void print_opening(const Demo& demo) {
-    print(fmt::format("{} documents packed into {} tokens, causal within each: {} of {} pairs kept ({})\n  {}\n\n{}\n",
-                      demo.documents, group_digits(demo.tokens), group_digits(demo.aligned.counts.useful_pairs),
-                      group_digits(demo.tokens * demo.tokens),
-                      format_percent(static_cast<double>(demo.aligned.counts.useful_pairs),
-                                     static_cast<double>(demo.tokens * demo.tokens)),
-                      to_text(demo.keep), terminal_picture(demo.chosen().mask)));
+    print(fmt::format("{} documents packed into {} tokens, causal within each: {}\n\n{}\n", demo.documents,
+                      group_digits(demo.tokens), to_text(demo.keep), terminal_picture(demo.chosen().mask)));
     print(mask_table(demo) + "\n");
 }
 
@@ -194,7 +189,7 @@ void print_ending(const Demo& demo) {
                     demo.mask_file.string()));
 }
 
-nlohmann::ordered_json json_of(const Candidate& candidate) {
+Json json_of(const Candidate& candidate) {
     return {{"tiles_visited", candidate.counts.tiles.full + candidate.counts.tiles.partial},
             {"computed_pairs", candidate.counts.computed_pairs},
             {"bytes", candidate.counts.bytes},
@@ -202,25 +197,25 @@ nlohmann::ordered_json json_of(const Candidate& candidate) {
 }
 
 void print_json(const Demo& demo) {
-    nlohmann::ordered_json json = {{"documents", demo.documents},
-                                   {"tokens", demo.tokens},
-                                   {"heads", kDemoHeads},
-                                   {"head_dim", kDemoHeadDim},
-                                   {"dtype", name_of(kDemoDType)},
-                                   {"threads", demo.threads},
-                                   {"seed", demo.seed},
-                                   {"pairs", demo.aligned.counts.useful_pairs},
-                                   {"aligned", json_of(demo.aligned)},
-                                   {"anchored", json_of(demo.anchored)},
-                                   {"forward_milliseconds", demo.attention.forward_milliseconds},
-                                   {"backward_milliseconds", demo.attention.backward_milliseconds},
-                                   {"forward_useful_tflops", demo.attention.forward_tflops},
-                                   {"backward_useful_tflops", demo.attention.backward_tflops},
-                                   {"peak_memory_bytes", demo.attention.peak_bytes},
-                                   {"dense_mask_bytes", demo.tokens * demo.tokens},
-                                   {"dense_score_bytes", 4 * kDemoHeads * demo.tokens * demo.tokens},
-                                   {"passed", demo.passed()},
-                                   {"tensors", nlohmann::ordered_json::array()}};
+    Json json = {{"documents", demo.documents},
+                 {"tokens", demo.tokens},
+                 {"heads", kDemoHeads},
+                 {"head_dim", kDemoHeadDim},
+                 {"dtype", name_of(kDemoDType)},
+                 {"threads", demo.threads},
+                 {"seed", demo.seed},
+                 {"pairs", demo.aligned.counts.useful_pairs},
+                 {"aligned", json_of(demo.aligned)},
+                 {"anchored", json_of(demo.anchored)},
+                 {"forward_milliseconds", demo.attention.forward_milliseconds},
+                 {"backward_milliseconds", demo.attention.backward_milliseconds},
+                 {"forward_useful_tflops", demo.attention.forward_tflops},
+                 {"backward_useful_tflops", demo.attention.backward_tflops},
+                 {"peak_memory_bytes", demo.attention.peak_bytes},
+                 {"dense_mask_bytes", demo.tokens * demo.tokens},
+                 {"dense_score_bytes", 4 * kDemoHeads * demo.tokens * demo.tokens},
+                 {"passed", demo.passed()},
+                 {"tensors", Json::array()}};
     for (const TensorVerdict& tensor : demo.tensors) {
         json["tensors"].push_back({{"name", tensor.name},
                                    {"rows", tensor.rows},
@@ -231,7 +226,7 @@ void print_json(const Demo& demo) {
     }
     json["picture"] = demo.picture_file.string();
     json["mask"] = demo.mask_file.string();
-    print(json.dump(2) + "\n");
+    print_document(json);
 }
 
 void make_folder(const std::filesystem::path& folder) {
@@ -250,7 +245,7 @@ int run(const Options& options) {
               .documents = static_cast<int64_t>(lengths.size()),
               .tokens = tokens,
               .seed = options.seed ? static_cast<uint64_t>(*options.seed) : std::random_device()(),
-              .threads = options.threads ? static_cast<int>(*options.threads) : this_machine().threads,
+              .threads = most_threads(options.threads),
               .aligned = build_on(GridChoice::kAligned, keep, tokens),
               .anchored = build_on(GridChoice::kAnchored, keep, tokens),
               .attention = {},

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
+#include "attention/cpu/workers.h"
 #include "cli/numbers.h"
 #include "cli/reference_engine.h"
 #include "jali/error.h"
@@ -35,8 +37,12 @@ AttentionOptions attention_options(const EngineOptions& options, Reference refer
         names += (names.empty() ? "" : ", ") + engine.name;
         known |= engine.name == options.engine;
     }
-    if (!known) throw Error(fmt::format("there is no engine '{}' but: {}", options.engine, names));
+    if (!known) throw Error(fmt::format("engine '{}' is unknown; there is: {}", options.engine, names));
     return {options.scale, options.engine, static_cast<int>(options.threads.value_or(0))};
+}
+
+int most_threads(const std::optional<int64_t>& threads) {
+    return cpu::thread_count(static_cast<int>(threads.value_or(0)), std::numeric_limits<int>::max());
 }
 
 std::string describe_engine(const std::string& name) {

@@ -25,6 +25,8 @@ void add_engine_options(CLI::App& app, EngineOptions& options);
 // Throws Error where there is no such engine; `reference` is one only where it is allowed.
 enum class Reference : uint8_t { kRefused, kAllowed };
 AttentionOptions attention_options(const EngineOptions& options, Reference reference = Reference::kRefused);
+// How many threads a call that asks for `threads` runs on at most: all, or the environment's JALI_THREADS, by default.
+int most_threads(const std::optional<int64_t>& threads);
 // "cpu (AVX-512)".
 std::string describe_engine(const std::string& name);
 

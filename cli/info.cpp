@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/json_output.h"
 #include "cli/machine.h"
 #include "jali/attention.h"
 #include "jali/block_mask.h"
@@ -26,7 +26,7 @@ constexpr const char* kExamples = R"(Examples:
 constexpr int64_t kLargestHeadDim = 256;
 
 int print_json(const Machine& machine) {
-    nlohmann::ordered_json json = {{"version", JALI_VERSION}, {"engines", nlohmann::ordered_json::array()}};
+    Json json = {{"version", JALI_VERSION}, {"engines", Json::array()}};
     for (const EngineInfo& engine : engines()) {
         json["engines"].push_back({{"name", engine.name}, {"description", engine.description}});
     }
@@ -39,7 +39,7 @@ int print_json(const Machine& machine) {
                       {"largest_head_dim", kLargestHeadDim},
                       {"block_mask_bytes", BuildOptions{}.byte_limit},
                       {"mask_file_version", kMaskFileVersion}};
-    print(json.dump(2) + "\n");
+    print_document(json);
     return kFine;
 }
 

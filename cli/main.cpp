@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -29,7 +30,19 @@ constexpr const char* kExamples = R"(Start here:
 Exit codes: 0 fine, 1 the check failed, 2 bad usage or input.
 )";
 
-constexpr size_t kHelpColumn = 26;
+constexpr size_t kHelpColumn = 28;
+
+// CLI11's help without the lists of what excludes what, which the sentences say.
+class HelpFormatter : public CLI::Formatter {
+   public:
+    std::string make_option_opts(const CLI::Option* option) const override {
+        return option->get_type_name().empty() ? "" : " " + option->get_type_name();
+    }
+    std::string make_option_desc(const CLI::Option* option) const override {
+        const std::string value = option->get_default_str();
+        return option->get_description() + (value.empty() ? "" : " (default: " + value + ")");
+    }
+};
 
 // Says what is wrong in one sentence and returns the exit code for it.
 int complain(const std::string& sentence) {
@@ -54,14 +67,16 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
         app.parse(argc, argv);
         return std::nullopt;
     } catch (const CLI::CallForHelp&) {
-        const auto subcommands = app.get_subcommands();
-        print(subcommands.empty() ? app.help() : subcommands.front()->help());
+        print(app.help());  // of the subcommand, where one is chosen
         return kFine;
     } catch (const CLI::CallForVersion& version) {
         print(std::string(version.what()) + "\n");
         return kFine;
     } catch (const CLI::ParseError& error) {
         const auto subcommands = app.get_subcommands();
+        if (subcommands.empty() && argv[1][0] != '-') {
+            return complain(fmt::format("there is no subcommand '{}' (jali --help lists them)", argv[1]));
+        }
         const std::string command = subcommands.empty() ? "jali" : "jali " + subcommands.front()->get_name();
         return complain(fmt::format("{} ({} --help shows examples)", sentence_of(error), command));
     }
@@ -71,6 +86,7 @@ int run(int argc, char** argv) {
     CLI::App app("Exact attention under any mask, forward and backward.", "jali");
     app.require_subcommand(1);
     app.set_version_flag("--version", "jali " JALI_VERSION);
+    app.formatter(std::make_shared<HelpFormatter>());
     app.get_formatter()->column_width(kHelpColumn);
     app.footer(kExamples);
     Command chosen;

@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/dense_rows.h"
+#include "cli/json_output.h"
 #include "cli/mask_source.h"
 #include "cli/numbers.h"
 #include "cli/output_files.h"
@@ -21,8 +21,6 @@
 namespace jali::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kExamples = R"(Examples:
   jali mask "q >= kv" --q-len 4096
@@ -142,7 +140,11 @@ std::string text_of(const Report& report, const Options& options) {
     }
     if (!report.sha256.empty()) rows.add("sha256", report.sha256);
     std::string text = report.source.name + "\n" + rows.text();
-    if (options.picture) text += "\n" + terminal_picture(report.mask, picture_of(report, options));
+    if (options.picture) {
+        PictureOptions picture = picture_of(report, options);
+        if (report.mask.batch() * report.mask.heads() == 1) picture.title = "";  // the name stands above already
+        text += "\n" + terminal_picture(report.mask, picture);
+    }
     return text;
 }
 
@@ -188,7 +190,7 @@ int run(const Options& options) {
             throw Error(fmt::format("mask '{}': {}", source.name, error.what()));
         }
     }
-    if (options.json) print((sources.list ? list : list.front()).dump(2) + "\n");
+    if (options.json) print_document(sources.list ? list : list.front());
     return kFine;
 }
 

@@ -63,7 +63,13 @@ MaskSource read_text(const MaskOptions& options, const std::optional<Domain>& si
 MaskSources read_entries(const MaskOptions& options) {
     const std::vector<uint8_t> bytes = io::read_file(options.spec_file);
     const std::string_view json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    std::vector<MaskSpecification> entries = parse_specifications(json);
+    std::vector<MaskSpecification> entries = [&] {
+        try {
+            return parse_specifications(json);
+        } catch (const Error& error) {
+            throw Error(fmt::format("{}: {}", options.spec_file, error.what()));
+        }
+    }();
     if (!options.name.empty()) {
         std::string names;
         for (const auto& entry : entries) names += (names.empty() ? "" : ", ") + entry.name;
@@ -98,35 +104,39 @@ MaskSource read_mask_file(const MaskOptions& options) {
 }  // namespace
 
 void add_mask_options(CLI::App& app, MaskOptions& options) {
-    const std::string group = "Mask (exactly one of TEXT, --spec, --mask)";
-    CLI::Option* text =
-        app.add_option("text", options.text, "The predicate, for example \"q >= kv\"")->type_name("TEXT");
-    CLI::Option* spec = app.add_option("--spec", options.spec_file, "A JSON file with an entry or a list of entries")
+    const std::string group = "Mask (one of TEXT, --spec and --mask)";
+    CLI::Option* text = app.add_option("TEXT", options.text, "The predicate, for example \"q >= kv\"")->type_name("");
+    CLI::Option* spec = app.add_option("--spec", options.spec_file, "A JSON file with one mask or a list of masks")
                             ->type_name("FILE.json");
-    CLI::Option* mask =
-        app.add_option("--mask", options.mask_file, "A block mask saved by jali mask --save")->type_name("FILE.jmask");
-    app.add_option("--name", options.name, "The entry of --spec to take; elsewhere a name for the mask")
-        ->type_name("NAME");
+    CLI::Option* mask = app.add_option("--mask", options.mask_file, "A block mask that jali mask --save wrote")
+                            ->type_name("FILE.jmask");
+    CLI::Option* name = app.add_option("--name", options.name, "The mask of --spec to take; elsewhere, what to call it")
+                            ->type_name("NAME");
     CLI::Option* q_len = add_integer(app, "--q-len", options.q_len, kLength, "Queries (with TEXT)");
-    CLI::Option* kv_len = add_integer(app, "--kv-len", options.kv_len, kLength, "Keys (with TEXT; default: --q-len)");
-    add_integer(app, "--batch", options.batch, kCount, "Batches b (default: the mask's own, 1 for TEXT)");
-    add_integer(app, "--heads", options.heads, kCount, "Query heads h (default: the mask's own, 1 for TEXT)");
-    CLI::Option* tables =
-        app.add_option("--table", options.tables,
-                       "A table that TEXT reads: FILE.npy, lengths:4,7,9 (document ids), offsets:0,4,11 (ids from "
-                       "cumulative offsets) or 1,2,3; may be repeated")
-            ->type_name("NAME=SPEC")
-            ->allow_extra_args(false);
-    CLI::Option* scalars = app.add_option("--scalar", options.scalars, "A number that TEXT names; may be repeated")
+    CLI::Option* kv_len =
+        add_integer(app, "--kv-len", options.kv_len, kLength, "Keys (with TEXT; else as many as queries)");
+    CLI::Option* tables = app.add_option("--table", options.tables,
+                                         "A table that TEXT reads; SPEC is FILE.npy, lengths:4,7,9 (document ids),\n"
+                                         "offsets:0,4,11 (ids from cumulative offsets) or 1,2,3; once a table")
+                              ->type_name("NAME=SPEC")
+                              ->allow_extra_args(false);
+    CLI::Option* scalars = app.add_option("--scalar", options.scalars, "A number that TEXT names; once a number")
                                ->type_name("NAME=INT")
                                ->allow_extra_args(false);
-    app.add_option("--grid", options.grid, "Tile boundaries: auto (fewest computed pairs), aligned or anchored")
-        ->type_name("GRID")
-        ->default_str(options.grid);
-    app.add_option("--byte-limit", options.byte_limit, "Refuse a larger block mask, for example 64MiB")
-        ->type_name("BYTES")
-        ->default_str(options.byte_limit);
-    for (CLI::Option* option : {text, spec, mask, q_len, kv_len, tables, scalars}) option->group(group);
+    CLI::Option* batch =
+        add_integer(app, "--batch", options.batch, kCount, "Batches b (else the mask's own, 1 for TEXT)");
+    CLI::Option* heads =
+        add_integer(app, "--heads", options.heads, kCount, "Query heads h (else the mask's own, 1 for TEXT)");
+    CLI::Option* grid =
+        app.add_option("--grid", options.grid, "Tile boundaries: auto (fewest computed pairs), aligned or anchored")
+            ->type_name("GRID")
+            ->default_str(options.grid);
+    CLI::Option* limit = app.add_option("--byte-limit", options.byte_limit, "Refuse a larger block mask; 64MiB, say")
+                             ->type_name("BYTES")
+                             ->default_str(options.byte_limit);
+    for (CLI::Option* option : {spec, mask, name, q_len, kv_len, tables, scalars, batch, heads, grid, limit}) {
+        option->group(group);
+    }
     for (CLI::Option* option : {q_len, kv_len, tables, scalars}) option->excludes(spec)->excludes(mask);
     text->excludes(spec)->excludes(mask);
     spec->excludes(mask);

@@ -49,14 +49,17 @@ std::vector<int64_t> parse_integers(std::string_view what, std::string_view text
 
 int64_t parse_bytes(std::string_view what, std::string_view text) {
     constexpr std::array<std::string_view, 3> kUnits = {"KiB", "MiB", "GiB"};
+    std::string_view digits = text;
     int shift = 0;
     for (size_t i = 0; i < kUnits.size(); ++i) {
         if (!text.ends_with(kUnits[i])) continue;
-        text.remove_suffix(kUnits[i].size());
+        digits.remove_suffix(kUnits[i].size());
         shift = 10 * static_cast<int>(i + 1);
-        break;
     }
-    return parse_integer(what, text, {0, std::numeric_limits<int64_t>::max() >> shift}) << shift;
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+        throw Error(fmt::format("{} is '{}' but must be a count of bytes: 4096, 64KiB, 64MiB or 2GiB", what, text));
+    }
+    return parse_integer(what, digits, {0, std::numeric_limits<int64_t>::max() >> shift}) << shift;
 }
 
 double parse_finite(std::string_view what, std::string_view text) {
@@ -64,7 +67,9 @@ double parse_finite(std::string_view what, std::string_view text) {
     char* end = nullptr;
     const double value = std::strtod(digits.c_str(), &end);
     if (digits.empty() || *end != '\0') throw Error(fmt::format("{} is '{}', not a number", what, text));
-    if (!std::isfinite(value)) throw Error(fmt::format("{} is {}, not a finite number", what, text));
+    if (!std::isfinite(static_cast<float>(value))) {
+        throw Error(fmt::format("{} is {} but must be a finite float32 number", what, text));
+    }
     return value;
 }
 

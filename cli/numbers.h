@@ -26,7 +26,7 @@ int64_t parse_integer(std::string_view what, std::string_view text, IntegerRange
 std::vector<int64_t> parse_integers(std::string_view what, std::string_view text);
 // A count of bytes: 4096, 64KiB, 64MiB or 2GiB.
 int64_t parse_bytes(std::string_view what, std::string_view text);
-// A finite decimal number.
+// A decimal number that is finite in float32.
 double parse_finite(std::string_view what, std::string_view text);
 
 // Options whose value goes through the functions above, so that a mistake reads the same everywhere.

@@ -48,7 +48,7 @@ void Progress::show() const {
         fmt::print(stderr, "{}{}  {:.1f} s", kEraseLine, label_, seconds);
     } else {
         const int done = std::clamp(static_cast<int>(fraction * kBarCells), 0, kBarCells);
-        fmt::print(stderr, "{}{}  [{}{}] {:3.0f} %  {:.1f} s", kEraseLine, label_,
+        fmt::print(stderr, "{}{}  [{}{}] {:3.0f}%  {:.1f} s", kEraseLine, label_,
                    std::string(static_cast<size_t>(done), '#'), std::string(static_cast<size_t>(kBarCells - done), '.'),
                    100 * fraction, seconds);
     }

@@ -3,13 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "attention/checks.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/engine_options.h"
+#include "cli/json_output.h"
 #include "cli/mask_source.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
@@ -31,7 +31,7 @@ Examples:
       Causal attention; the lengths are the tensors'.
   jali run --mask window.jmask --in qkv.safetensors --out result.safetensors --backward
       A saved block mask, forward and backward.
-  jali run --spec masks.json --name documents --in qkv.safetensors --out r.safetensors --layout bshd --threads 4
+  jali run --spec masks.json --name documents --in bshd.safetensors --out result.safetensors --layout bshd
       An entry of a JSON file; tensors stored (batch, sequence, heads, dimension).
   jali run "abs(q - kv) <= 64" --in qkv.safetensors --out exact.safetensors --engine reference
       The same in float64, slowly.
@@ -115,14 +115,14 @@ int run(const Options& options) {
     write_results(options.out, results, layout, direction);
 
     if (options.json) {
-        nlohmann::ordered_json json = {{"mask", source.name},
-                                       {"engine", options.engine.engine},
-                                       {"build_milliseconds", built.cost.milliseconds},
-                                       {"forward_milliseconds", times.forward}};
+        Json json = {{"mask", source.name},
+                     {"engine", options.engine.engine},
+                     {"build_milliseconds", built.cost.milliseconds},
+                     {"forward_milliseconds", times.forward}};
         if (options.backward) json["backward_milliseconds"] = times.backward;
         json["peak_memory_bytes"] = peak_memory_bytes();
         json["out"] = options.out;
-        print(json.dump(2) + "\n");
+        print_document(json);
     } else {
         print(fmt::format("{}: mask {}, forward {}{}; engine {}, peak memory {}\n", options.out,
                           format_milliseconds(built.cost.milliseconds), format_milliseconds(times.forward),
@@ -139,6 +139,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
     CLI::App& command = *app.add_subcommand("run", "Attention over the tensors of a file, forward and backward");
     add_mask_options(command, options->mask);
     add_engine_options(command, options->engine);
+    command.get_option("--engine")->description("cpu, or reference: float64, slow");
     const std::string group = "Tensors";
     command.add_option("--in", options->in, "Where q k v [dout] [dlse] are")
         ->type_name("FILE.safetensors")

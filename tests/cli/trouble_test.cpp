@@ -1,0 +1,117 @@
+// Full disks, interruptions and readers that leave: nothing lost, nothing half-written, nothing noisy.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/tensor_files.h"
+#include "io/temporary_folder.h"
+
+namespace jali::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr int kDiskBytes = 1 << 16;
+
+struct Output {
+    std::string name;
+    std::vector<std::string> arguments;
+};
+
+// Each writes more than kDiskBytes to "result".
+std::vector<Output> large_outputs(const std::filesystem::path& inputs) {
+    return {{"dense", {"mask", "q >= kv", "--q-len", "1000", "--dense", "result"}},
+            {"save", {"mask", "(q * q * 31 + kv * kv * 17) % 7919 % 3 == 0", "--q-len", "1000", "--save", "result"}},
+            {"run", {"run", "q >= kv", "--in", inputs, "--out", "result"}}};
+}
+
+TEST(FullDisk, LeavesTheOldFileAndSaysSo) {
+    TemporaryFolder disk;
+    const TemporaryFolder elsewhere;
+    write_attention_inputs(elsewhere / "in.safetensors", {1, 1, 1, 1000, 1000, 32, 32}, 1);
+    if (!disk.mount_disk(kDiskBytes)) GTEST_SKIP() << "this process may not mount a small disk";
+    for (const Output& output : large_outputs(elsewhere / "in.safetensors")) {
+        SCOPED_TRACE(output.name);
+        write_text(disk / "result", "old");
+        const Ran ran = run_jali(output.arguments, disk.path());
+        EXPECT_EQ(ran.exit_code, 2);
+        EXPECT_THAT(ran.err, StartsWith("jali: cannot write 'result': No space left on device after "));
+        EXPECT_EQ(ran.out, "");
+        EXPECT_TRUE(read_text(disk / "result") == "old");
+        EXPECT_THAT(disk.names(), ElementsAre("result"));
+    }
+}
+
+TEST(FullDisk, IsAnErrorForStandardOutputToo) {
+    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+    const Ran ran = run_shell("jali mask 'q >= kv' --q-len 4 > /dev/full");
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.err, "jali: standard output cannot be written: No space left on device\n");
+}
+
+class Interruption : public testing::TestWithParam<int> {};
+
+TEST_P(Interruption, LeavesTheOldFileAndNoTemporary) {
+    const TemporaryFolder folder;
+    write_text(folder / "bits.npy", "old");
+    // 2.5 GB: still being written when the signal comes.
+    const pid_t child = start_jali({"mask", "q >= kv", "--q-len", "50000", "--dense", "bits.npy"}, folder.path());
+    for (int i = 0; folder.names().size() < 2 && i < 3000; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_EQ(folder.names().size(), 2U) << "writing has not begun in 30 s";
+    kill(child, GetParam());
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == GetParam());
+    EXPECT_THAT(folder.names(), ElementsAre("bits.npy"));
+    EXPECT_EQ(read_text(folder / "bits.npy"), "old");
+}
+
+INSTANTIATE_TEST_SUITE_P(By, Interruption, testing::Values(SIGINT, SIGTERM, SIGHUP), [](const auto& signal) {
+    return signal.param == SIGINT ? "SIGINT" : signal.param == SIGTERM ? "SIGTERM" : "SIGHUP";
+});
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Memory, ThatIsNotThereIsOneSentence) {
+    const Ran ran = run_shell("ulimit -v 400000; jali bench 'q >= kv' --q-len 100000 --heads 16 --repeat 1");
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, "jali: there is not enough memory for this; jali info shows how much there is\n");
+}
+#endif
+
+TEST(SlowProgress, ShowsABarOnATerminalAndErasesIt) {
+    const Ran ran = run_jali_on_terminal({"mask", "q >= kv", "--q-len", "60000", "--sha256"});
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_THAT(ran.err, HasSubstr("hashing  [#"));
+    EXPECT_THAT(ran.err, testing::EndsWith("\r\033[K"));
+    EXPECT_THAT(ran.out, testing::Not(HasSubstr("hashing")));
+}
+
+TEST(BrokenPipe, IsQuiet) {
+    // `true` reads nothing; the code of the pipe's first command goes to a file.
+    const TemporaryFolder folder;
+    const Ran ran =
+        run_shell("{ jali mask --spec '" + kMasksFile + "' --json; echo $? > code; } | true", folder.path());
+    EXPECT_EQ(ran.err, "");
+    EXPECT_EQ(read_text(folder / "code"), "0\n");
+}
+
+TEST(BrokenPipe, DoesNotHideAFailedCheck) {
+    const TemporaryFolder folder;
+    const Ran ran = run_shell("{ sleep 0.2; jali check 'q >= kv' --q-len 64 --flip 0,0,3,4; echo $? > code; } | true",
+                              folder.path());
+    EXPECT_EQ(ran.err, "");
+    EXPECT_EQ(read_text(folder / "code"), "1\n");
+}
+
+}  // namespace
+}  // namespace jali::test
