@@ -214,6 +214,22 @@ TEST(PictureCells, EachLieInOneTilePairAndHaveItsShade) {
     }
 }
 
+TEST(PictureCells, ShadesChangeAtThirds) {
+    for (int64_t kept = 0; kept <= 16; ++kept) {
+        const BlockMask mask =
+            test::mask_from_bits({test::aligned_tiles(128), test::aligned_tiles(128)},
+                                 [kept](int64_t, int64_t, int64_t, int64_t kv) { return kv % 16 < kept || kv >= 112; });
+        const Shade shade = picture_cells(mask, 0, 0, 8, 8).shades.front();  // of 16 x 16 pairs
+        const bool is_full = kept == 16;
+        EXPECT_EQ(shade, kept == 0    ? Shade::kNone
+                         : kept <= 5  ? Shade::kLow
+                         : kept <= 10 ? Shade::kMiddle
+                         : is_full    ? Shade::kFullTiles
+                                      : Shade::kHigh)
+            << kept;
+    }
+}
+
 TEST(PictureCells, MergedOnesAreBlankOnlyWithoutPairsAndBlueOnlyWithAll) {
     std::mt19937_64 random = test::fresh_random();
     for (int round = 0; round < 20; ++round) {
@@ -343,30 +359,30 @@ void expect_well_formed(const std::string& document) {
 }
 
 TEST(SvgPicture, DrawsEveryPairOfASmallMask) {
-    const std::vector<int32_t> documents{150, 40};
-    const test::Keep keep = [](int64_t, int64_t, int64_t q, int64_t kv) { return (q < 150) == (kv < 150) && q >= kv; };
+    const std::vector<int32_t> documents{300, 40};
+    const test::Keep keep = [](int64_t, int64_t, int64_t q, int64_t kv) { return (q < 300) == (kv < 300) && q >= kv; };
     const Grid grid{test::document_tiles(documents), test::document_tiles(documents)};
     const BlockMask mask = test::mask_from_bits(grid, keep);
     const std::string picture = svg_picture(mask);
     expect_well_formed(picture);
     EXPECT_THAT(picture, HasSubstr("Every pair is drawn"));
-    std::vector<std::string> colours(190 * 190, "none");
+    std::vector<std::string> colours(340 * 340, "none");
     for (const Tag& tag : tags_of(picture)) {
         const std::string colour = attribute(tag, "fill");
         if (tag.text.rfind("path ", 0) != 0 || colour.rfind('#', 0) != 0) continue;
-        const std::vector<uint8_t> inside = rasterized(attribute(tag, "d"), 190, 190);
+        const std::vector<uint8_t> inside = rasterized(attribute(tag, "d"), 340, 340);
         for (size_t i = 0; i < inside.size(); ++i) {
             if (inside[i] != 0) colours[i] = colour;
         }
     }
-    for (int64_t q = 0; q < 190; ++q) {
-        for (int64_t kv = 0; kv < 190; ++kv) {
+    for (int64_t q = 0; q < 340; ++q) {
+        for (int64_t kv = 0; kv < 340; ++kv) {
             const Shade fate = fate_at(mask, 0, q, kv);
             const std::string expected = fate == Shade::kEmpty ? "none"
                                          : !keep(0, 0, q, kv)  ? "#fdf0d5"
                                          : fate == Shade::kAll ? "#d97706"
                                                                : "#1f5a94";
-            ASSERT_EQ(colours[static_cast<size_t>(q * 190 + kv)], expected) << q << ", " << kv;
+            ASSERT_EQ(colours[static_cast<size_t>(q * 340 + kv)], expected) << q << ", " << kv;
         }
     }
 }
