@@ -13,7 +13,9 @@
 namespace jali {
 
 // Found by GoogleTest: names the entry of a failure.
-static void PrintTo(const MaskSpecification& spec, std::ostream* out) { *out << spec.name; }
+static void PrintTo(const MaskSpecification& spec, std::ostream* out) {
+    *out << spec.name;
+}
 
 namespace {
 
@@ -35,11 +37,6 @@ reference::Keep evaluated(const MaskSpecification& spec) {
     return [kept, n](int64_t b, int64_t h, int64_t q, int64_t kv) {
         return (*kept)[static_cast<size_t>(((b * n.heads + h % n.heads) * n.q_len + q) * n.kv_len + kv)];
     };
-}
-
-// Names a failing entry.
-void PrintTo(const MaskSpecification& spec, std::ostream* out) {
-    *out << spec.name;
 }
 
 class SlowZoo : public testing::TestWithParam<MaskSpecification> {};
