@@ -29,7 +29,7 @@ std::string message_of(std::string_view text, const Bindings& names = bindings()
         parse_predicate(text, names);
         return "parses";
     } catch (const ParseError& error) {
-        const std::string message = error.what();
+        std::string message = error.what();
         EXPECT_TRUE(message.starts_with("column " + std::to_string(error.column()) + ": ")) << message;
         return message;
     }
@@ -243,8 +243,12 @@ TEST(ParseErrors, TreesThatAreTooLarge) {
     std::string deep = "q";
     for (int i = 0; i < 1000; ++i) deep += " + 1";
     EXPECT_EQ(message_of(deep), "column 3999: the predicate is nested more than 1000 levels deep");
-    std::string shared = "q";
-    for (int i = 0; i < 30; ++i) shared = "0 < (" + shared + ") < 2";
+    std::string opening, closing;
+    for (int i = 0; i < 30; ++i) {
+        opening += "0 < (";
+        closing += ") < 2";
+    }
+    const std::string shared = opening + "q" + closing;
     EXPECT_NE(message_of(shared).find("the predicate has more than 1000000 nodes"), std::string::npos);
 }
 

@@ -44,7 +44,7 @@ class Grower {
     explicit Grower(std::vector<uint8_t> choices) : choices_(std::move(choices)) {}
 
     Expression grow(ValueType type, int depth) {
-        const Expression tree = type == ValueType::kBoolean ? boolean(depth) : integer(depth);
+        Expression tree = type == ValueType::kBoolean ? boolean(depth) : integer(depth);
         if (tree.type() == type) made_.push_back(tree);
         return tree;
     }

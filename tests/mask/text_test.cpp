@@ -279,7 +279,7 @@ TEST(Text, WarnsWhereABitOperatorTakesTheOperandOfAComparison) {
     EXPECT_THAT(parse("q >= kv ^ seen[q]").warnings,
                 ElementsAre("column 9: '^' binds tighter than '>=', so this reads 'q >= (kv ^ seen[q])': "
                             "write brackets to say what is meant"));
-    EXPECT_THAT(parse("q >= kv & 3 & seen[q]").warnings, testing::SizeIs(1));
+    EXPECT_THAT(parse("q >= kv & seen[q] & 3").warnings, testing::SizeIs(1));
     EXPECT_THAT(parse("(q >= kv & 3 > 1) == (q == kv & 3 == 1)").warnings, testing::SizeIs(2));
 }
 
