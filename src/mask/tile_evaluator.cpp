@@ -46,8 +46,8 @@ TileEvaluator::TileEvaluator(const Program& program) : program_(program), values
 
 void TileEvaluator::evaluate(const TilePlace& place) {
     place_ = place;
-    ++serial_;
     classify({place.q_begin, place.q_begin + place.rows - 1, place.kv_begin, place.kv_begin + place.columns - 1});
+    compute_needed();
     const auto root = static_cast<int32_t>(program_.instructions.size()) - 1;
     TileBits scratch;
     keeps_ = bits_of(root, scratch);
@@ -63,23 +63,28 @@ void TileEvaluator::evaluate(const TilePlace& place) {
     has_failures_ = any(failures_);
 }
 
-const TileEvaluator::Value& TileEvaluator::value(int32_t id) {
-    Value& result = values_[static_cast<size_t>(id)];
-    if (result.evaluated_for == serial_) return result;
-    result.evaluated_for = serial_;
-    const Interval& interval = intervals_[static_cast<size_t>(id)];
-    result.may_fail = interval.may_fail;
-    result.is_scalar = interval.decided();
-    if (result.is_scalar) {
-        result.scalar = interval.lo;
-    } else {
-        if (result.may_fail) fill(result.failed, false);
-        compute(id, result);
+// Instructions in order rather than by recursion: predicates may be a thousand levels deep. What decided values would
+// have been computed from is left out.
+void TileEvaluator::compute_needed() {
+    needed_.assign(values_.size(), false);
+    needed_.back() = true;
+    for (size_t id = values_.size(); id-- > 0;) {
+        if (!needed_[id] || intervals_[id].decided()) continue;
+        for (const int32_t operand : program_.instructions[id].operands) needed_[static_cast<size_t>(operand)] = true;
     }
-    return result;
+    for (size_t id = 0; id < values_.size(); ++id) {
+        if (!needed_[id]) continue;
+        Value& result = values_[id];
+        result.may_fail = intervals_[id].may_fail;
+        result.is_scalar = intervals_[id].decided();
+        result.scalar = intervals_[id].lo;
+        if (result.is_scalar) continue;
+        if (result.may_fail) fill(result.failed, false);
+        compute(static_cast<int32_t>(id), result);
+    }
 }
 
-const TileIntegers& TileEvaluator::integers_of(int32_t id, TileIntegers& scratch) {
+const TileIntegers& TileEvaluator::integers_of(int32_t id, TileIntegers& scratch) const {
     const Value& operand = value(id);
     if (operand.is_scalar) {
         scratch.set_scalar(operand.scalar);
@@ -105,20 +110,20 @@ const TileIntegers& TileEvaluator::integers_of(int32_t id, TileIntegers& scratch
     return scratch;
 }
 
-const TileBits& TileEvaluator::bits_of(int32_t id, TileBits& scratch) {
+const TileBits& TileEvaluator::bits_of(int32_t id, TileBits& scratch) const {
     const Value& operand = value(id);
     if (!operand.is_scalar) return operand.bits;
     fill(scratch, operand.scalar != 0);
     return scratch;
 }
 
-void TileEvaluator::add_failures(int32_t id, TileBits& failed) {
+void TileEvaluator::add_failures(int32_t id, TileBits& failed) const {
     const Value& operand = value(id);
     if (!operand.may_fail) return;
     for (size_t i = 0; i < failed.size(); ++i) failed[i] |= operand.failed[i];
 }
 
-void TileEvaluator::compute(int32_t id, Value& result) {
+void TileEvaluator::compute(int32_t id, Value& result) const {
     const Instruction& instruction = program_.instructions[static_cast<size_t>(id)];
     if (instruction.is_affine) return compute_affine(instruction, result);
     if (instruction.compares_affine) return compare_affine(instruction, result);
@@ -173,7 +178,7 @@ void TileEvaluator::compare_affine(const Instruction& instruction, Value& result
 }
 
 // Operations on integers that evaluate all their operands: arithmetic, comparisons, min, max, clamp.
-void TileEvaluator::compute_strict(const Instruction& instruction, Value& result) {
+void TileEvaluator::compute_strict(const Instruction& instruction, Value& result) const {
     for (const int32_t operand : instruction.operands) {
         if (result.may_fail) add_failures(operand, result.failed);
     }
@@ -206,7 +211,7 @@ void TileEvaluator::compute_strict(const Instruction& instruction, Value& result
     }
 }
 
-void TileEvaluator::compute_logical(const Instruction& instruction, Value& result) {
+void TileEvaluator::compute_logical(const Instruction& instruction, Value& result) const {
     TileBits left_scratch, right_scratch;
     const int32_t left_id = instruction.operands[0];
     if (result.may_fail) add_failures(left_id, result.failed);
@@ -242,7 +247,7 @@ void TileEvaluator::compute_logical(const Instruction& instruction, Value& resul
     }
 }
 
-void TileEvaluator::compute_choice(const Instruction& instruction, Value& result) {
+void TileEvaluator::compute_choice(const Instruction& instruction, Value& result) const {
     const int32_t condition_id = instruction.operands[0], x_id = instruction.operands[1],
                   y_id = instruction.operands[2];
     TileBits condition_scratch;
@@ -330,7 +335,7 @@ void TileEvaluator::positions_checked(const std::vector<const TileIntegers*>& in
     }
 }
 
-void TileEvaluator::compute_read(const Instruction& instruction, Value& result) {
+void TileEvaluator::compute_read(const Instruction& instruction, Value& result) const {
     const Table::Storage& table = *instruction.table;
     std::array<TileIntegers, 4> scratch;
     std::vector<const TileIntegers*> indices;
@@ -382,7 +387,7 @@ void TileEvaluator::compute_read(const Instruction& instruction, Value& result) 
 }
 
 // Reads at positions that all lie inside the table.
-void TileEvaluator::read_unfailing(const Instruction& instruction, const TileIntegers& position, Value& result) {
+void TileEvaluator::read_unfailing(const Instruction& instruction, const TileIntegers& position, Value& result) const {
     const Table::Storage& table = *instruction.table;
     if (instruction.type == ValueType::kBoolean) {
         if (position.has_columns() && counts_up(position, place_.columns)) {

@@ -26,7 +26,6 @@ class TileEvaluator {
    private:
     // Exactly one of `integers` and `bits` holds the value, as the instruction's type says, unless it is a scalar.
     struct Value {
-        int64_t evaluated_for = -1;  // serial number of the tile
         bool is_scalar = false;
         bool may_fail = false;
         int64_t scalar = 0;
@@ -39,24 +38,25 @@ class TileEvaluator {
         int compared_rows = -1, compared_columns = -1;
     };
 
-    const Value& value(int32_t id);
-    void compute(int32_t id, Value& result);
+    void compute_needed();
+    const Value& value(int32_t id) const { return values_[static_cast<size_t>(id)]; }
+    void compute(int32_t id, Value& result) const;
     void compute_affine(const Instruction& instruction, Value& result) const;
     void compare_affine(const Instruction& instruction, Value& result) const;
-    void compute_strict(const Instruction& instruction, Value& result);
-    void compute_logical(const Instruction& instruction, Value& result);
-    void compute_choice(const Instruction& instruction, Value& result);
-    void compute_read(const Instruction& instruction, Value& result);
-    void read_unfailing(const Instruction& instruction, const TileIntegers& position, Value& result);
+    void compute_strict(const Instruction& instruction, Value& result) const;
+    void compute_logical(const Instruction& instruction, Value& result) const;
+    void compute_choice(const Instruction& instruction, Value& result) const;
+    void compute_read(const Instruction& instruction, Value& result) const;
+    void read_unfailing(const Instruction& instruction, const TileIntegers& position, Value& result) const;
     bool position_in_parts(const std::vector<const TileIntegers*>& indices, const Table::Storage& table,
                            TileIntegers& position) const;
     void positions_checked(const std::vector<const TileIntegers*>& indices, const Table::Storage& table,
                            TileIntegers& position, TileBits& failed) const;
 
-    // The value of an operand as integers (booleans as 0 and 1) or as bits. The references stay valid during compute().
-    const TileIntegers& integers_of(int32_t id, TileIntegers& scratch);
-    const TileBits& bits_of(int32_t id, TileBits& scratch);
-    void add_failures(int32_t id, TileBits& failed);
+    // The value of an operand as integers (booleans as 0 and 1) or as bits: its own, or in `scratch`.
+    const TileIntegers& integers_of(int32_t id, TileIntegers& scratch) const;
+    const TileBits& bits_of(int32_t id, TileBits& scratch) const;
+    void add_failures(int32_t id, TileBits& failed) const;
     int64_t bit_at(const TileBits& bits, int row, int column) const {
         return static_cast<int64_t>(bits[static_cast<size_t>(2 * row + column / 64)] >> (column % 64) & 1);
     }
@@ -65,7 +65,7 @@ class TileEvaluator {
     std::vector<Interval> intervals_;
     std::vector<Value> values_;
     TilePlace place_{};
-    int64_t serial_ = 0;
+    std::vector<bool> needed_;
     TileBits keeps_{};
     TileBits failures_{};
     bool has_failures_ = false;

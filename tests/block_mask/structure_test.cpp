@@ -132,6 +132,18 @@ TEST(Structure, ALimitOfBytesRefusesBeforeMemoryIs) {
     EXPECT_THROW(build_block_mask(doc[q] == h, {.domain = {1, 2'000'000'000, 4096, 4096}}), LimitError);
 }
 
+TEST(Structure, ADeepPredicateBuildsWithoutDeepRecursion) {
+    Expression value = floor_mod(q * kv, 7);
+    for (int i = 0; i < 900; ++i) value = select(floor_mod(q + kv, 2 + i % 3) == 0, value, minimum(kv, q));
+    const Domain domain{.batch = 1, .heads = 1, .q_len = 40, .kv_len = 50};
+    const BlockMask mask = build_block_mask(value > 3, {.domain = domain});
+    std::vector<uint8_t> row(50);
+    dense_row(mask, 0, 0, 31, row);
+    for (int64_t key = 0; key < 50; ++key) {
+        EXPECT_EQ(row[static_cast<size_t>(key)] != 0, evaluate(value > 3, domain, 0, 0, 31, key));
+    }
+}
+
 // Building must cost what the mask's edges touch. The bounds are generous; a builder that looks at S x S pairs misses
 // them by orders of magnitude.
 struct Cost {
