@@ -94,15 +94,15 @@ TEST(MaskTables, GiveTheSameMaskInEveryForm) {
     write_text(folder / "doc.npy",
                std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
                    "{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }" + std::string(60, ' ') + "\n" +
-                   std::string("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 40));
+                   std::string("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 40));
     const auto hash_with = [&](const std::string& table) {
         return json_of(
             run_jali({"mask", "doc[q] == doc[kv]", "--q-len", "5", "--table", "doc=" + table, "--sha256", "--json"},
                      folder.path()))["sha256"];
     };
-    const Json expected = hash_with("0,0,1,1,1");
-    EXPECT_EQ(hash_with("lengths:2,3"), expected);
-    EXPECT_EQ(hash_with("offsets:0,2,5"), expected);
+    const Json expected = hash_with("0,0,1,2,2");
+    EXPECT_EQ(hash_with("lengths:2,1,2"), expected);
+    EXPECT_EQ(hash_with("offsets:0,2,3,5"), expected);
     EXPECT_EQ(hash_with("doc.npy"), expected);
     EXPECT_NE(hash_with("lengths:3,2"), expected);
 }
