@@ -78,10 +78,11 @@ TEST(ReadSafetensors, EveryTypeOfTheFormat) {
 }
 
 TEST(ReadSafetensors, EmptyTensorsTakeNoPlace) {
-    const std::string header = R"({"x":)" + tensor("U8", "2", "0,2") + R"(,"none":)" + tensor("F64", "0, 7", "2,2") +
+    const std::string header = R"({"x":)" + tensor("U8", "2", "0,2") + R"(,"z":)" + tensor("F64", "0, 7", "2,2") +
                                R"(,"y":)" + tensor("U8", "1", "2,3") + R"(,"huge":)" +
                                tensor("F64", "9223372036854775807, 9223372036854775807, 0", "3,3") + "}";
     const std::vector<uint8_t> bytes = file_bytes(header, "xxy");
+    // By name `y` comes before `z`, by place `z` before `y`.
     EXPECT_EQ(decode_safetensors(bytes, "t.safetensors").tensors.size(), 4U);
     EXPECT_THAT(decode_safetensors(file_bytes("{}", ""), "t.safetensors").tensors, IsEmpty());
 }
