@@ -28,7 +28,7 @@ double ratio_of(const TileError& tile) {
 // A tensor by row of (b, h).
 struct Row {
     double naive_error = 0;  // the largest of the row
-    double squares = 0;      // of the exact values, where finite
+    double magnitude = 0;    // of the largest exact value, where finite
     bool telling = false;    // whether the exact values are neither zero nor infinite throughout
 };
 
@@ -39,7 +39,7 @@ std::vector<Row> rows_of(const Compared& tensor) {
         Row& row = rows[i / columns];
         row.naive_error = std::max(row.naive_error, error_of(tensor.naive[i], tensor.exact[i]));
         if (tensor.exact[i] == 0.0 || !std::isfinite(tensor.exact[i])) continue;
-        row.squares += tensor.exact[i] * tensor.exact[i];
+        row.magnitude = std::max(row.magnitude, std::abs(tensor.exact[i]));
         row.telling = true;
     }
     return rows;
@@ -48,18 +48,17 @@ std::vector<Row> rows_of(const Compared& tensor) {
 // The yardstick of one tile of one (b, h): its rows, and as many around them as make 128 that tell something.
 struct Yardstick {
     double error = 0;
-    double rms = 0;  // of the exact values of the telling rows
+    double magnitude = 0;  // of the largest exact value
 };
 
-Yardstick yardstick_of(std::span<const Row> rows, int64_t tile, int64_t columns) {
+Yardstick yardstick_of(std::span<const Row> rows, int64_t tile) {
     const int64_t length = std::ssize(rows);
     int64_t begin = tile * kRows, end = std::min(length, begin + kRows), telling = 0;
     Yardstick yardstick;
-    double squares = 0;
     const auto take = [&](int64_t at) {
         const Row& row = rows[static_cast<size_t>(at)];
         yardstick.error = std::max(yardstick.error, row.naive_error);
-        squares += row.squares;
+        yardstick.magnitude = std::max(yardstick.magnitude, row.magnitude);
         telling += row.telling ? 1 : 0;
     };
     for (int64_t row = begin; row < end; ++row) take(row);
@@ -67,7 +66,6 @@ Yardstick yardstick_of(std::span<const Row> rows, int64_t tile, int64_t columns)
         if (begin > 0) take(--begin);
         if (end < length) take(end++);
     }
-    if (telling > 0) yardstick.rms = std::sqrt(squares / static_cast<double>(telling * columns));
     return yardstick;
 }
 
@@ -78,13 +76,13 @@ std::vector<double> naive_errors_of(const Compared& tensor) {
     const int64_t tiles = (length + kRows - 1) / kRows;
     const std::vector<Row> rows = rows_of(tensor);
     std::vector<Yardstick> yardsticks;
-    std::vector<double> largest(static_cast<size_t>(tiles), 0.0);  // error / rms, over (b, h)
+    std::vector<double> largest(static_cast<size_t>(tiles), 0.0);  // error / magnitude, over (b, h)
     for (int64_t i = 0; i < heads * tiles; ++i) {
         const auto of_head =
             std::span(rows).subspan(static_cast<size_t>(i / tiles * length), static_cast<size_t>(length));
-        const Yardstick& yardstick = yardsticks.emplace_back(yardstick_of(of_head, i % tiles, tensor.shape[3]));
+        const Yardstick& yardstick = yardsticks.emplace_back(yardstick_of(of_head, i % tiles));
         double& ratio = largest[static_cast<size_t>(i % tiles)];
-        if (yardstick.rms > 0.0) ratio = std::max(ratio, yardstick.error / yardstick.rms);
+        if (yardstick.magnitude > 0.0) ratio = std::max(ratio, yardstick.error / yardstick.magnitude);
     }
     std::vector<double> errors;
     for (int64_t i = 0; i < heads * tiles; ++i) {
@@ -93,7 +91,7 @@ std::vector<double> naive_errors_of(const Compared& tensor) {
         if (tile > 0) ratio = std::max(ratio, largest[tile - 1]);
         if (tile + 1 < largest.size()) ratio = std::max(ratio, largest[tile + 1]);
         const Yardstick& yardstick = yardsticks[static_cast<size_t>(i)];
-        errors.push_back(std::max(yardstick.error, ratio * yardstick.rms));
+        errors.push_back(std::max(yardstick.error, ratio * yardstick.magnitude));
     }
     return errors;
 }

@@ -9,7 +9,7 @@
 // hundred. So the yardstick of a tile is the largest of what it says of
 //   - the tile's rows, and as many around them as make 128 whose result is neither zero nor infinite (the end of a
 //     sequence, rows that keep nothing);
-//   - the same tile and its two neighbours in every (b, h), in proportion to the root mean square of their values.
+//   - the same tile and its two neighbours in every (b, h), in proportion to their largest values.
 #pragma once
 
 #include <array>

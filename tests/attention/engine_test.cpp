@@ -70,7 +70,8 @@ TEST_P(EngineByPrimitives, EveryHeadDimensionMatches) {
         const int64_t v_dim = 264 - dim;
         const DType dtype = kDTypes[dim / 8 % 3];
         expect_matches(masks[3], GridKind::kAligned,
-                       {.q_len = 129, .kv_len = 140, .head_dim = dim, .v_head_dim = v_dim}, dtype, InputKind::kNormal);
+                       {.q_heads = 4, .kv_heads = 4, .q_len = 129, .kv_len = 140, .head_dim = dim, .v_head_dim = v_dim},
+                       dtype, InputKind::kNormal);
     }
 }
 
