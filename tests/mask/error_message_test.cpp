@@ -249,7 +249,7 @@ TEST(ParseErrors, TreesThatAreTooLarge) {
         closing += ") < 2";
     }
     const std::string shared = opening + "q" + closing;
-    EXPECT_NE(message_of(shared).find("the predicate has more than 1000000 nodes"), std::string::npos);
+    EXPECT_NE(message_of(shared).find("the predicate has more than 20000 nodes"), std::string::npos);
 }
 
 std::string binding_message(const Bindings& names) {

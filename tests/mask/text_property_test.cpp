@@ -80,7 +80,7 @@ class Grower {
     Expression again(ValueType type) {
         std::vector<Expression> possible;
         for (const Expression& each : made_) {
-            if (each.type() == type && each.node().size < 1000) possible.push_back(each);
+            if (each.type() == type && each.node().size < 50) possible.push_back(each);
         }
         return possible.empty() ? leaf(type) : possible[choose(static_cast<int>(possible.size()))];
     }
