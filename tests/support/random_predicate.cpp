@@ -76,7 +76,7 @@ class Decoder {
 
     // An index that is always inside the table, unless failures are wanted.
     Expression index(int depth, int64_t size) {
-        const Expression value = integer(depth);
+        Expression value = integer(depth);
         if (options_.may_fail && take() % 4 == 3) return value;
         return floor_mod(value, size);
     }
