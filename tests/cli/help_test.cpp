@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "cli/command.h"
+#include "cli/run_command.h"
 #include "cli/tensor_files.h"
 #include "io/temporary_folder.h"
 

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "cli/command.h"
+#include "cli/run_command.h"
 #include "io/temporary_folder.h"
 
 namespace jali::test {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/command.h"
+#include "cli/run_command.h"
 #include "io/npy.h"
 #include "io/temporary_folder.h"
 

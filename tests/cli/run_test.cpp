@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "cli/command.h"
+#include "cli/run_command.h"
 #include "cli/tensor_files.h"
 #include "io/temporary_folder.h"
 #include "support/random_seed.h"

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "cli/command.h"
+#include "cli/run_command.h"
 #include "cli/tensor_files.h"
 #include "io/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "cli/run_command.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
