@@ -60,7 +60,7 @@ TEST(Engine, PeakedFloat32Matches) {
     const Shape shape{
         .batch = 2, .q_heads = 4, .kv_heads = 4, .q_len = 384, .kv_len = 384, .head_dim = 64, .v_head_dim = 64};
     const std::vector<NamedKeep> masks = test::engine_masks();
-    for (const size_t index : {1, 3})
+    for (const size_t index : {size_t{1}, size_t{3}})
         expect_matches(masks[index], GridKind::kAligned, shape, DType::kFloat32, InputKind::kPeaked);
 }
 
