@@ -164,6 +164,7 @@ void print_table(const MaskSource& source, const CheckOptions& check, const Chec
 int run(const Options& options) {
     const MaskSource source = read_one_mask(options.mask);
     const AttentionShape shape = attention_shape(options.shape, source.domain);
+    require_memory(check_bytes(shape));
     const CheckOptions check = check_options(options, shape);
     const BuiltMask built = build(options.flip.empty() ? source : flipped(source, options.flip), options.mask);
     const CheckResult result = [&] {

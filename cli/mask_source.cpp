@@ -10,6 +10,7 @@
 
 #include "cli/console.h"
 #include "cli/numbers.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/table_option.h"
 #include "io/read_file.h"
@@ -61,6 +62,7 @@ MaskSource read_text(const MaskOptions& options, const std::optional<Domain>& si
 }
 
 MaskSources read_entries(const MaskOptions& options) {
+    note_input(options.spec_file);
     const std::vector<uint8_t> bytes = io::read_file(options.spec_file);
     const std::string_view json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     std::vector<MaskSpecification> entries = [&] {
@@ -92,6 +94,7 @@ MaskSources read_entries(const MaskOptions& options) {
 }
 
 MaskSource read_mask_file(const MaskOptions& options) {
+    note_input(options.mask_file);
     BlockMask mask = load_mask(options.mask_file, parse_bytes("--byte-limit", options.byte_limit));
     const std::string name =
         options.name.empty() ? std::filesystem::path(options.mask_file).stem().string() : options.name;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "io/atomic_file.h"
+#include "jali/error.h"
 
 namespace jali::cli {
 
@@ -19,27 +20,49 @@ namespace {
 std::mutex folders_mutex;
 std::set<std::filesystem::path> folders;  // guarded by folders_mutex
 
+// Of this process, by real_path(); commands handle their files in one thread.
+std::set<std::filesystem::path> inputs, outputs;
+
+std::filesystem::path real_path(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    const std::filesystem::path real = std::filesystem::weakly_canonical(absolute, error);
+    return error ? absolute : real;
+}
+
 void remove_temporaries() {
     const std::lock_guard lock(folders_mutex);
     const std::string mark = fmt::format(".tmp-{}-", getpid());  // io::AtomicFile's names
     std::error_code error;                                       // nothing can be done about it on the way out
     for (const auto& folder : folders) {
-        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-            if (entry.path().filename().string().find(mark) != std::string::npos) {
-                std::filesystem::remove(entry.path(), error);
-            }
+        std::filesystem::directory_iterator entry(folder, error);
+        for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+            if (entry->path().filename().string().find(mark) == std::string::npos) continue;
+            std::error_code not_removed;
+            std::filesystem::remove(entry->path(), not_removed);
         }
     }
 }
 
 }  // namespace
 
+void note_input(const std::filesystem::path& path) {
+    inputs.insert(real_path(path));
+}
+
 void require_writable(const std::filesystem::path& path) {
+    const std::filesystem::path real = real_path(path);
+    if (inputs.contains(real)) {
+        throw FileError(fmt::format("'{}' is read here and cannot be written as well", path.string()));
+    }
     const io::AtomicFile probe(path);
-    std::error_code error;
-    const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+    if (std::filesystem::is_regular_file(real) || !std::filesystem::exists(real)) {
+        if (!outputs.insert(real).second) {
+            throw FileError(fmt::format("'{}' is named for two outputs", path.string()));
+        }
+    }
     const std::lock_guard lock(folders_mutex);
-    folders.insert((error ? path : real).parent_path());
+    folders.insert(real.parent_path());
 }
 
 void remove_temporaries_on_interrupt() {

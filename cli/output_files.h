@@ -5,7 +5,11 @@
 
 namespace jali::cli {
 
-// Throws FileError where `path` could not be written. Remembers its folder for remove_temporaries_on_interrupt().
+// A file that this process reads: require_writable() refuses to replace it.
+void note_input(const std::filesystem::path& path);
+
+// Throws FileError where `path` could not be written, is read by this process, or was already asked for. Remembers its
+// folder for remove_temporaries_on_interrupt().
 void require_writable(const std::filesystem::path& path);
 
 // From here on SIGINT, SIGTERM and SIGHUP remove the unfinished files of this process from the folders that

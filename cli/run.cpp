@@ -66,7 +66,10 @@ void check_call(const MaskSource& source, const InputFile& inputs, const Results
     if (by_batch) require_covers(domain.batch, "batches", "q", inputs.q.shape[0]);
     if (by_head) require_covers(domain.heads, "heads", "q", inputs.q.shape[1]);
 
-    const BlockMask nothing = build_block_mask(Predicate(false), {.domain = domain});
+    Domain lengths;
+    lengths.q_len = domain.q_len;
+    lengths.kv_len = domain.kv_len;
+    const BlockMask nothing = build_block_mask(Predicate(false), {.domain = lengths});
     check_forward(forward_tensors(inputs, results), nothing, options);
     if (direction == Direction::kBackward) check_backward(backward_tensors(inputs, results), nothing, options);
 }
@@ -103,6 +106,7 @@ int run(const Options& options) {
     const Layout layout = parse_layout(options.layout);
     const Direction direction = options.backward ? Direction::kBackward : Direction::kForward;
     const AttentionOptions attention = attention_options(options.engine, Reference::kAllowed);
+    note_input(options.in);
     const InputFile inputs(options.in, layout, direction);
     const auto& [batch, heads, q_len, dimension] = inputs.q.shape;
     const MaskSource source = read_one_mask(options.mask, Domain{batch, heads, q_len, inputs.k.shape[2]});

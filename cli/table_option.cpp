@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/numbers.h"
+#include "cli/output_files.h"
 #include "io/npy.h"
 #include "jali/error.h"
 
@@ -29,6 +30,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 }
 
 Table table_from_file(const std::string& name, const std::string& file) {
+    note_input(file);
     io::NpyArray array = io::read_npy(file);
     if (array.shape.empty() || array.shape.size() > 4) {
         throw Error(

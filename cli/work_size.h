@@ -23,6 +23,8 @@ double backward_flops(const AttentionShape& shape, int64_t pairs);
 // q, k, v, out and lse, and for a backward also dout, dq, dk and dv.
 int64_t forward_bytes(const AttentionShape& shape);
 int64_t backward_bytes(const AttentionShape& shape);
+// All of that for `check`, which holds float64 copies as well.
+int64_t check_bytes(const AttentionShape& shape);
 // Throws Error with both numbers where the tensors would not fit this machine's memory.
 void require_memory(int64_t bytes);
 

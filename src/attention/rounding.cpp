@@ -75,6 +75,7 @@ uint16_t to_half(double value, const Format& format) {
     const int all_ones = ((1 << (15 - format.fraction_bits)) - 1) << format.fraction_bits;
     if (std::isnan(value)) return static_cast<uint16_t>(sign | all_ones | 1 << (format.fraction_bits - 1));
     if (std::isinf(value)) return static_cast<uint16_t>(sign | all_ones);
+    if (value == 0.0) return static_cast<uint16_t>(sign);  // 0 has no binade
     const double magnitude = std::abs(value), step = spacing(value, format);
     const int significand = static_cast<int>(magnitude / step);
     const int binade = static_cast<int>(std::lround(std::log2(step))) + format.fraction_bits - format.least_exponent;

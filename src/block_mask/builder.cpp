@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "block_mask/assembled_bytes.h"
 #include "block_mask/data.h"
 #include "block_mask/grid.h"
 #include "block_mask/row_runs.h"
@@ -33,20 +34,20 @@ struct TooManyTiles {};
 
 class HeadBuilder {
    public:
-    HeadBuilder(const Program& program, const Grid& grid, RowRunCollector& rows, int64_t most_visited_tiles)
-        : grid_(grid), rows_(rows), evaluator_(program), most_visited_tiles_(most_visited_tiles) {}
+    // Counts into `statistics`, also where the grid is given up.
+    HeadBuilder(const Program& program, const Grid& grid, RowRunCollector& rows, BuildStatistics& statistics)
+        : grid_(grid), rows_(rows), evaluator_(program), statistics_(statistics) {}
 
-    void build(BuildStatistics& statistics) {
+    void build(int64_t most_visited_tiles) {
+        most_visited_tiles_ = most_visited_tiles;
         const auto nq = static_cast<int32_t>(grid_.q_tiles.size()), nkv = static_cast<int32_t>(grid_.kv_tiles.size());
         if (nq > 0 && nkv > 0) visit({0, nq, 0, nkv});
-        statistics.interval_decisions += decisions_;
-        statistics.evaluated_pairs += evaluated_pairs_;
     }
 
    private:
     // Visits the parts of a range in an order that reaches the key tiles of every query tile from left to right.
     void visit(const TileRange& range) {
-        ++decisions_;
+        ++statistics_.interval_decisions;
         const Interval keep = evaluator_.classify(region_of(range));
         const int32_t rows = range.q_end - range.q_first, columns = range.kv_end - range.kv_first;
         if (keep.decided()) {
@@ -75,7 +76,7 @@ class HeadBuilder {
         const Tile& kv_tile = grid_.kv_tiles[static_cast<size_t>(range.kv_first)];
         evaluator_.evaluate({q_tile.begin, kv_tile.begin, q_tile.rows, kv_tile.rows});
         if (evaluator_.has_failures()) throw PredicateFails{};
-        evaluated_pairs_ += int64_t{q_tile.rows} * kv_tile.rows;
+        statistics_.evaluated_pairs += int64_t{q_tile.rows} * kv_tile.rows;
         rows_.add_tile(range.q_first, range.kv_first, Stencil{evaluator_.keeps()});
         check_visited();
     }
@@ -94,9 +95,8 @@ class HeadBuilder {
     const Grid& grid_;
     RowRunCollector& rows_;
     TileEvaluator evaluator_;
-    int64_t most_visited_tiles_;
-    int64_t decisions_ = 0;
-    int64_t evaluated_pairs_ = 0;
+    BuildStatistics& statistics_;
+    int64_t most_visited_tiles_ = 0;
 };
 
 // The heads of one batch on one grid.
@@ -119,7 +119,7 @@ std::optional<BatchParts> build_on(Grid grid, std::span<const Program> heads, in
     try {
         for (const Program& program : heads) {
             RowRunCollector rows(parts.grid, stencils, {.bytes = byte_limit, .runs_before = runs});
-            HeadBuilder(program, parts.grid, rows, most_visited_tiles - parts.visited_tiles).build(statistics);
+            HeadBuilder(program, parts.grid, rows, statistics).build(most_visited_tiles - parts.visited_tiles);
             rows.append_to(parts.row_offsets.emplace_back(), parts.runs.emplace_back());
             parts.visited_tiles += rows.visited_tiles();
             runs = rows.runs();
@@ -133,7 +133,8 @@ std::optional<BatchParts> build_on(Grid grid, std::span<const Program> heads, in
 }
 
 // The grids worth trying for one batch, the aligned one first.
-std::vector<Grid> candidate_grids(std::span<const Program> heads, const BuildOptions& options) {
+std::vector<Grid> candidate_grids(std::span<const Program> heads, const BuildOptions& options,
+                                  BuildStatistics& statistics) {
     const int64_t q_len = options.domain.q_len, kv_len = options.domain.kv_len;
     std::vector<Grid> grids;
     const auto add = [&](std::span<const int64_t> q_anchors, std::span<const int64_t> kv_anchors) {
@@ -142,7 +143,7 @@ std::vector<Grid> candidate_grids(std::span<const Program> heads, const BuildOpt
     };
     if (options.grid != GridChoice::kAnchored) add({}, {});
     if (options.grid == GridChoice::kAligned) return grids;
-    const Anchors anchors = anchors_of(heads);
+    const Anchors anchors = anchors_of(heads, statistics.interval_decisions);
     if (q_len == kv_len) {
         // Edges of one side are usually edges of the other: documents given as `start[q] <= kv`, say.
         std::vector<int64_t> both;
@@ -157,7 +158,7 @@ std::vector<Grid> candidate_grids(std::span<const Program> heads, const BuildOpt
 BatchParts build_batch(std::span<const Program> heads, const BuildOptions& options, BuildStatistics& statistics) {
     std::optional<BatchParts> best;
     std::optional<LimitError> too_large;
-    for (Grid& grid : candidate_grids(heads, options)) {
+    for (Grid& grid : candidate_grids(heads, options, statistics)) {
         const int64_t most = best ? best->visited_tiles - 1 : std::numeric_limits<int64_t>::max();
         try {
             auto parts = build_on(std::move(grid), heads, options.byte_limit, most, statistics);
@@ -252,6 +253,10 @@ BlockMask build_block_mask(const Predicate& keep, const BuildOptions& options, B
         if (batch > 1) parts.stencils = stencils.take();
     } catch (const PredicateFails&) {
         throw_first_failure(keep, options.domain);
+    }
+    if (const int64_t bytes = assembled_bytes(parts); bytes > options.byte_limit) {
+        throw LimitError(
+            fmt::format("the block mask would take {} bytes, and the limit is {} bytes", bytes, options.byte_limit));
     }
     BlockMask mask = finish(std::move(parts));
     counted.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

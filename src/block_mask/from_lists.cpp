@@ -12,7 +12,7 @@ namespace jali {
 namespace {
 
 int64_t blocks_over(int64_t length, int64_t rows) {
-    return (length + rows - 1) / rows;
+    return length / rows + (length % rows != 0 ? 1 : 0);
 }
 
 void check_block(const KeptBlock& block, const Domain& domain, int64_t q_blocks, int64_t kv_blocks) {

@@ -19,16 +19,17 @@ class ChangeFinder {
         : program_(program), instruction_(instruction), side_(side) {
         const int64_t length = side == Side::kQueries ? program.domain.q_len : program.domain.kv_len;
         most_changes_ = kTilesAgainstAligned * (length / kTileRows + 1);
-        decisions_left_ = kDecisionsAnAnchor * most_changes_;
+        most_decisions_ = kDecisionsAnAnchor * most_changes_;
         completed_ = length > 0 && visit(0, length - 1);
     }
 
     bool completed() const { return completed_; }
+    int64_t decisions() const { return decisions_; }
     const std::vector<int64_t>& changes() const { return changes_; }
 
    private:
     bool visit(int64_t first, int64_t last) {
-        if (--decisions_left_ < 0) return false;
+        if (++decisions_ > most_decisions_) return false;
         const Region region = side_ == Side::kQueries ? Region{first, last, 0, 0} : Region{0, 0, first, last};
         intervals_over(program_, region, intervals_);
         const Interval& interval = intervals_[static_cast<size_t>(instruction_)];
@@ -45,7 +46,8 @@ class ChangeFinder {
     int32_t instruction_;
     Side side_;
     int64_t most_changes_ = 0;
-    int64_t decisions_left_ = 0;
+    int64_t most_decisions_ = 0;
+    int64_t decisions_ = 0;
     int64_t value_before_ = 0;
     bool completed_ = false;
     std::vector<Interval> intervals_;
@@ -78,7 +80,7 @@ std::vector<int32_t> largest_on(const Program& program, Side side) {
     return largest;
 }
 
-std::vector<int64_t> anchors_on(std::span<const Program> heads, Side side) {
+std::vector<int64_t> anchors_on(std::span<const Program> heads, Side side, int64_t& decisions) {
     std::vector<int64_t> anchors;
     int64_t most = 0;
     for (const Program& program : heads) {
@@ -86,6 +88,7 @@ std::vector<int64_t> anchors_on(std::span<const Program> heads, Side side) {
         most = kTilesAgainstAligned * (length / kTileRows + 1);
         for (const int32_t instruction : largest_on(program, side)) {
             const ChangeFinder finder(program, instruction, side);
+            decisions += finder.decisions();
             if (finder.completed()) anchors.insert(anchors.end(), finder.changes().begin(), finder.changes().end());
         }
         std::sort(anchors.begin(), anchors.end());
@@ -111,8 +114,8 @@ std::vector<Tile> tiles_from(std::span<const int64_t> anchors, int64_t length) {
     return tiles;
 }
 
-Anchors anchors_of(std::span<const Program> heads) {
-    return {anchors_on(heads, Side::kQueries), anchors_on(heads, Side::kKeys)};
+Anchors anchors_of(std::span<const Program> heads, int64_t& decisions) {
+    return {anchors_on(heads, Side::kQueries, decisions), anchors_on(heads, Side::kKeys, decisions)};
 }
 
 }  // namespace jali

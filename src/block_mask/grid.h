@@ -22,7 +22,7 @@ struct Anchors {
 
 // The positions at which the largest sub-expressions over q alone (or kv alone) take a new value: document starts,
 // chunk borders, the ends of prefixes. The union over the heads of one batch. A side with so many changes that short
-// tiles would dominate has none.
-Anchors anchors_of(std::span<const Program> heads);
+// tiles would dominate has none. Adds the interval decisions that it took to `decisions`.
+Anchors anchors_of(std::span<const Program> heads, int64_t& decisions);
 
 }  // namespace jali

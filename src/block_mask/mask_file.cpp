@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "block_mask/data.h"
+#include "block_mask/assembled_bytes.h"
 #include "block_mask/mask_file_layout.h"
 #include "io/atomic_file.h"
 #include "io/read_file.h"
@@ -177,53 +177,6 @@ BlockMask::Parts read_sections(std::span<const uint8_t> body, std::string_view f
     parts.stencils = reader.stencils(stencils);
     if (!reader.bytes.empty()) reader.fail("{} bytes are left after its last section", reader.bytes.size());
     return parts;
-}
-
-// Key tiles that both rows give the same fate. Runs are sorted.
-int64_t shared_tiles(std::span<const Run> row, std::span<const Run> above) {
-    int64_t shared = 0;
-    for (size_t i = 0, j = 0; i < row.size() && j < above.size();) {
-        const int64_t end = int64_t{row[i].first_tile} + row[i].tiles;
-        const int64_t end_above = int64_t{above[j].first_tile} + above[j].tiles;
-        if (row[i].stencil == above[j].stencil) {
-            const int64_t begin = std::max(row[i].first_tile, above[j].first_tile);
-            shared += std::max<int64_t>(0, std::min(end, end_above) - begin);
-        }
-        end <= end_above ? ++i : ++j;
-    }
-    return shared;
-}
-
-// Bytes of the assembled mask. A short file can describe a long column form (a run of many tiles in every second row),
-// so this is known before anything is derived: a run by column begins wherever a row's tile has not the fate of the
-// tile above it. Rows that break an invariant give a number without meaning; assembling refuses them.
-int64_t assembled_bytes(const BlockMask::Parts& parts) {
-    auto bytes = static_cast<int64_t>(parts.stencils.size()) * 2 * kStencilBytes +
-                 static_cast<int64_t>(parts.runs.size() * sizeof(BlockMask::Data::HeadStart));
-    for (const Grid& grid : parts.grids) {
-        bytes += static_cast<int64_t>(grid.q_tiles.size() + grid.kv_tiles.size()) * kTileBytes;
-    }
-    for (size_t i = 0; i < parts.runs.size(); ++i) {
-        const Grid& grid = parts.grids[i / static_cast<size_t>(parts.heads)];
-        const auto q_tiles = static_cast<int64_t>(grid.q_tiles.size());
-        const auto kv_tiles = static_cast<int64_t>(grid.kv_tiles.size());
-        const std::vector<int64_t>& offsets = parts.row_offsets[i];
-        const auto runs = static_cast<int64_t>(parts.runs[i].size());
-        int64_t column_runs = 0;
-        std::span<const Run> above;
-        for (size_t tile = 0; tile + 1 < offsets.size(); ++tile) {
-            const int64_t begin = std::clamp<int64_t>(offsets[tile], 0, runs);
-            const int64_t end = std::clamp<int64_t>(offsets[tile + 1], begin, runs);
-            const auto row =
-                std::span(parts.runs[i]).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-            for (const Run& run : row) column_runs += run.tiles;
-            column_runs -= shared_tiles(row, above);
-            above = row;
-        }
-        bytes += (q_tiles + 1 + kv_tiles + 1) * kOffsetBytes + (runs + column_runs) * kRunBytes + runs * kRankBytes +
-                 (q_tiles + kv_tiles) * kOrderBytes;
-    }
-    return bytes;
 }
 
 BlockMask decode(std::span<const uint8_t> bytes, const std::string& file, int64_t byte_limit) {

@@ -181,7 +181,9 @@ void multiply(MaskStatistics& statistics, int64_t factor) {
          {&statistics.useful_pairs, &statistics.computed_pairs, &statistics.empty_rows, &statistics.empty_columns,
           &statistics.tiles.full, &statistics.tiles.partial, &statistics.tiles.empty, &statistics.aligned_tiles.full,
           &statistics.aligned_tiles.partial, &statistics.aligned_tiles.empty}) {
-        *count *= factor;
+        if (__builtin_mul_overflow(*count, factor, count)) {
+            throw Error(fmt::format("the pairs of a block mask counted over {} heads do not fit in 64 bits", factor));
+        }
     }
 }
 
@@ -213,7 +215,8 @@ MaskStatistics statistics(const BlockMask& mask, int64_t batch, int64_t heads) {
                 empty_lines(head.kv_tiles, kept_columns, [&](int64_t tile) { return head.column(tile); });
         }
     }
-    multiply(result, (mask.batch() == 1 ? batch : 1) * (mask.heads() == 1 ? heads : 1));
+    multiply(result, mask.batch() == 1 ? batch : 1);
+    multiply(result, mask.heads() == 1 ? heads : 1);
     return result;
 }
 

@@ -86,7 +86,7 @@ class Compiler {
 
     int32_t emit_constant(ValueType type, int64_t value) {
         Instruction instruction{.op = Op::kConstant, .type = type, .value = value};
-        instruction.is_affine = type == ValueType::kInteger && std::abs(value / 2) < kLargestConstant / 2;
+        instruction.is_affine = type == ValueType::kInteger && -kLargestConstant <= value && value <= kLargestConstant;
         instruction.affine.constant = value;
         return add(std::move(instruction));
     }
@@ -193,7 +193,7 @@ class Compiler {
                 const auto left = constant(operands[0]), right = constant(operands[1]);
                 if (!left && !right) return;
                 const int64_t factor = left ? *left : *right;
-                if (std::abs(factor / 2) > kLargestCoefficient / 2) return;
+                if (factor < -kLargestCoefficient || factor > kLargestCoefficient) return;
                 result = scaled(left ? affine(1) : affine(0), factor);
                 break;
             }
@@ -201,8 +201,9 @@ class Compiler {
                 if (instruction.op != Op::kSubtract && !is_comparison(instruction.op)) return;
                 result = sum(affine(0), scaled(affine(1), -1));
         }
-        if (std::abs(result.per_q) > kLargestCoefficient || std::abs(result.per_kv) > kLargestCoefficient ||
-            std::abs(result.constant) > kLargestConstant) {
+        const auto within = [](int64_t value, int64_t largest) { return -largest <= value && value <= largest; };
+        if (!within(result.per_q, kLargestCoefficient) || !within(result.per_kv, kLargestCoefficient) ||
+            !within(result.constant, kLargestConstant)) {
             return;
         }
         instruction.affine = result;

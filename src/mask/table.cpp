@@ -26,9 +26,7 @@ int64_t size_of(const std::string& name, const std::vector<int64_t>& shape) {
             throw Error(
                 fmt::format("table {} has an extent of {} and each must be 0 to {}", name, extent, kMaximumSize));
         }
-        // Cannot overflow: both factors are below 2^31, and the product is checked each time.
-        size *= extent;
-        if (size > int64_t{1} << 40) {
+        if (__builtin_mul_overflow(size, extent, &size) || size > int64_t{1} << 40) {
             throw Error(fmt::format("table {} of shape [{}] has more than 2^40 values", name, fmt::join(shape, ", ")));
         }
     }

@@ -86,6 +86,27 @@ TEST(Tolerance, NotANumberAndMissingInfinitiesFail) {
     EXPECT_TRUE(tensor.compared().passed());
 }
 
+TEST(Tolerance, AYardstickThatOverflowsAllowsNothing) {
+    Tensor tensor(1e-3);
+    for (double& value : tensor.naive) value = kInfinity;
+    tensor.values.assign(tensor.values.size(), std::numeric_limits<double>::quiet_NaN());
+    EXPECT_FALSE(tensor.compared().passed());
+    tensor.values = tensor.exact;
+    EXPECT_TRUE(tensor.compared().passed());
+}
+
+TEST(Rounding, StoresZeroAndWhatUnderflowsToIt) {
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+        for (const double value : {0.0, -0.0, 1e-60, -1e-60, 1.0, -0.375}) {
+            alignas(16) float storage = 7.0F;
+            const TensorView view = contiguous(&storage, dtype, {1, 1, 1, 1});
+            set_element(view, 0, 0, 0, 0, value);
+            EXPECT_EQ(element(view, 0, 0, 0, 0), std::abs(value) < 1e-50 ? 0.0 : value) << name_of(dtype);
+            EXPECT_EQ(std::signbit(element(view, 0, 0, 0, 0)), std::signbit(value)) << name_of(dtype);
+        }
+    }
+}
+
 TEST(Tolerance, ExactZerosMustBeZero) {
     Tensor tensor(1e-3);
     for (auto* values : {&tensor.exact, &tensor.naive, &tensor.values}) std::fill(values->begin(), values->end(), 0.0);

@@ -129,7 +129,22 @@ TEST(Structure, ALimitOfBytesRefusesBeforeMemoryIs) {
     } catch (const LimitError& error) {
         EXPECT_NE(std::string(error.what()).find("the block mask would exceed the limit"), std::string::npos);
     }
+    // Few runs by row, many by column.
+    EXPECT_THROW(
+        build_block_mask(floor_mod(floor_div(q, 128), 2) == 0, {.domain = square(200'000), .byte_limit = 1'000'000}),
+        LimitError);
     EXPECT_THROW(build_block_mask(doc[q] == h, {.domain = {1, 2'000'000'000, 4096, 4096}}), LimitError);
+}
+
+TEST(Structure, SumsWithHugeConstantsStayExact) {
+    const Expression far = (q - (int64_t{1} << 40)) * (int64_t{1} << 23);
+    const BlockMask mask = build_block_mask(far < far + kv, {.domain = square(4)});
+    EXPECT_EQ(statistics(mask).useful_pairs, 12);
+}
+
+TEST(Structure, CountsThatDoNotFitAreRefused) {
+    const BlockMask mask = build_block_mask(true, {.domain = square(1'000'000)});
+    EXPECT_THROW(statistics(mask, 100, 1'000'000), Error);
 }
 
 TEST(Structure, ADeepPredicateBuildsWithoutDeepRecursion) {
@@ -200,6 +215,17 @@ TEST(BuildCost, GrowsWithTheEdgesOfNestedGathersOfSortedTables) {
     expect_edge_cost(inside, length);
     expect_edge_cost(inside && q >= kv, length);
     expect_edge_cost((inside && q >= kv) || kv < 1000 || abs(q - kv) < 300, length);
+}
+
+TEST(BuildCost, OfSearchingAnchorsAndTryingGridsIsCounted) {
+    const std::vector<int64_t> lengths{1000, 24, 1000, 2072};
+    const Predicate keep = documents_causal(lengths);
+    BuildStatistics aligned, automatic;
+    build_block_mask(keep, {.domain = square(4096), .grid = GridChoice::kAligned}, &aligned);
+    build_block_mask(keep, {.domain = square(4096)}, &automatic);
+    EXPECT_GT(automatic.interval_decisions, aligned.interval_decisions);
+    EXPECT_LE(automatic.interval_decisions, 8 * aligned.interval_decisions);
+    EXPECT_LE(automatic.evaluated_pairs, 3 * aligned.evaluated_pairs);
 }
 
 TEST(BuildCost, DecisionsOfCausalDoubleWithTheLength) {

@@ -57,6 +57,38 @@ TEST(FullDisk, IsAnErrorForStandardOutputToo) {
     EXPECT_EQ(ran.err, "jali: standard output cannot be written: No space left on device\n");
 }
 
+TEST(Outputs, NeverReplaceWhatIsReadOrEachOther) {
+    const TemporaryFolder folder;
+    write_attention_inputs(folder / "in.safetensors", {1, 1, 1, 10, 10, 8, 8}, 1);
+    write_text(folder / "spec.json", R"({"text": "q >= kv", "q_len": 8, "kv_len": 8})");
+    const std::string inputs = read_text(folder / "in.safetensors"), spec = read_text(folder / "spec.json");
+    const Ran over_tensors =
+        run_jali({"run", "True", "--in", "in.safetensors", "--out", "./in.safetensors"}, folder.path());
+    EXPECT_EQ(over_tensors.exit_code, 2);
+    EXPECT_EQ(over_tensors.err, "jali: './in.safetensors' is read here and cannot be written as well\n");
+    const Ran over_spec = run_jali({"mask", "--spec", "spec.json", "--save", "spec.json"}, folder.path());
+    EXPECT_EQ(over_spec.exit_code, 2);
+    EXPECT_EQ(over_spec.err, "jali: 'spec.json' is read here and cannot be written as well\n");
+    const Ran twice = run_jali({"mask", "True", "--q-len", "4", "--save", "x", "--dense", "x"}, folder.path());
+    EXPECT_EQ(twice.exit_code, 2);
+    EXPECT_EQ(twice.err, "jali: 'x' is named for two outputs\n");
+    EXPECT_TRUE(read_text(folder / "in.safetensors") == inputs);
+    EXPECT_EQ(read_text(folder / "spec.json"), spec);
+    EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("in.safetensors", "spec.json"));
+}
+
+TEST(Sizes, BeyondAnyMachineAreRefusedAtOnce) {
+    for (const char* subcommand : {"bench", "check"}) {
+        const Ran ran =
+            run_jali({subcommand, "q >= kv", "--q-len", "16", "--batch", "1073741824", "--heads", "1073741824"});
+        EXPECT_EQ(ran.exit_code, 2);
+        EXPECT_THAT(ran.err, HasSubstr("but this machine has"));
+    }
+    const Ran counted = run_jali({"mask", "True", "--q-len", "1000000", "--batch", "100", "--heads", "1000000"});
+    EXPECT_EQ(counted.exit_code, 2);
+    EXPECT_THAT(counted.err, HasSubstr("do not fit in 64 bits"));
+}
+
 class Interruption : public testing::TestWithParam<int> {};
 
 TEST_P(Interruption, LeavesTheOldFileAndNoTemporary) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <string>
 #include <system_error>
@@ -37,8 +38,8 @@ void run_workers(int threads, const std::function<void(int)>& work) {
     others.reserve(static_cast<size_t>(threads - 1));
     try {
         for (int worker = 0; worker + 1 < threads; ++worker) others.emplace_back(work, worker);
-    } catch (const std::system_error&) {
-        // The machine has no more threads to give: those that started share the work.
+    } catch (const std::exception&) {
+        // The machine has no more threads or memory to give: those that started share the work.
     }
     work(threads - 1);
     for (std::thread& other : others) other.join();
