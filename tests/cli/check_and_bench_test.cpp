@@ -79,7 +79,7 @@ TEST(Bench, ReportsUsefulSpeedAndItsShareOfThePeak) {
     const Json json = json_of(run_jali({"bench", "doc[q] == doc[kv] and q >= kv", "--q-len", "300", "--table",
                                         "doc=lengths:100,200", "--heads", "4", "--kv-heads", "2", "--head-dim", "32",
                                         "--v-head-dim", "16", "--repeat", "3", "--threads", "1", "--json"}));
-    const double pairs = 4 * (100 * 101 / 2 + 200 * 201 / 2);
+    const int64_t pairs = 4 * (100 * 101 / 2 + 200 * 201 / 2);
     EXPECT_EQ(json["useful_pairs"], pairs);
     EXPECT_GE(json["computed_pairs"], json["useful_pairs"]);
     EXPECT_EQ(json["threads"], 1);

@@ -21,7 +21,7 @@ struct Values {
 using NamedValues = std::map<std::string, Values>;
 
 // N(0, 1) in q, k, v, dout and dlse.
-NamedValues draw_inputs(const Sizes& sizes, uint64_t seed);
+NamedValues draw_inputs(const Sizes& n, uint64_t seed);
 enum class Order : uint8_t { kBhsd, kBshd };
 void write_tensors(const std::filesystem::path& path, const NamedValues& tensors, Order order = Order::kBhsd);
 // Of a file of F32 tensors.
