@@ -108,7 +108,8 @@ class Expression {
     NodePointer node_;
 };
 
-// The four indices and the two lengths.
+// The four indices and the two lengths. They are made when the program starts: use them in functions, not in static
+// initialisers of other files.
 namespace indices {
 extern const Expression b, h, q, kv, q_len, kv_len;
 }
