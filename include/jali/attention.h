@@ -27,8 +27,8 @@ struct AttentionOptions {
 // Shapes: q (B, Hq, Sq, D), k (B, Hkv, Skv, D), v (B, Hkv, Skv, Dv), out (B, Hq, Sq, Dv), lse (B, Hq, Sq, 1) float32.
 // Hq is a multiple of Hkv. q, k, v and out share one dtype: float32, bfloat16 or float16.
 // The mask's batch and heads are B and Hq, or 1. D and Dv are multiples of 8 up to 256, the last dimension is
-// contiguous, and rows start at multiples of 16 bytes. Outputs share memory with no other tensor of the call. `lse` with
-// null data is not written.
+// contiguous, and rows start at multiples of 16 bytes. Outputs share memory with no other tensor of the call. `lse`
+// with null data is not written.
 struct ForwardTensors {
     TensorView q, k, v;
     TensorView out, lse;

@@ -19,7 +19,7 @@
 namespace jali {
 namespace {
 
-constexpr int64_t kTileBytes = 8, kOffsetBytes = 8, kRunBytes = 12, kRankBytes = 4, kOrderBytes = 4;
+constexpr int64_t kTileBytes = 8, kOffsetBytes = 8, kRunBytes = 12;
 constexpr int64_t kStencilBytes = 2 * kTileRows * 8;
 
 template <class Integer>

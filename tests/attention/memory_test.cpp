@@ -7,14 +7,7 @@
 #include <cstring>
 
 #include "jali/attention.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JALI_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define JALI_SANITIZED 1
-#endif
-#endif
+#include "support/sanitized.h"
 
 namespace jali {
 namespace {

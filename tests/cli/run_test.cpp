@@ -211,13 +211,6 @@ TEST(RunFiles, ForwardAloneGivesOutAndLseOfAnyMaskForm) {
     }
 }
 
-TEST(RunFiles, MayReplaceTheirInput) {
-    const TemporaryFolder folder;
-    write_attention_inputs(folder / "x.safetensors", {1, 1, 1, 20, 20, 8, 8}, 1);
-    EXPECT_EQ(run_jali({"run", "True", "--in", "x.safetensors", "--out", "x.safetensors"}, folder.path()).exit_code, 0);
-    EXPECT_TRUE(read_tensors(folder / "x.safetensors").contains("lse"));
-}
-
 TEST(RunFiles, HoldNothingOfEmptyTensors) {
     const TemporaryFolder folder;
     write_attention_inputs(folder / "in.safetensors", {1, 2, 2, 0, 5, 8, 8}, 1);

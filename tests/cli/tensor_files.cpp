@@ -65,7 +65,7 @@ NamedValues read_tensors(const std::filesystem::path& path, Order order) {
     NamedValues tensors;
     for (const io::StoredTensor& tensor : file.tensors()) {
         Values values{tensor.shape, std::vector<float>(tensor.data.size() / 4)};
-        std::memcpy(values.data.data(), tensor.data.data(), tensor.data.size());
+        if (!tensor.data.empty()) std::memcpy(values.data.data(), tensor.data.data(), tensor.data.size());
         if (order == Order::kBshd && values.shape.size() == 4) values = swapped(values);
         tensors[tensor.name] = std::move(values);
     }

@@ -11,6 +11,7 @@
 #include "cli/run_command.h"
 #include "cli/tensor_files.h"
 #include "io/temporary_folder.h"
+#include "support/sanitized.h"
 
 namespace jali::test {
 namespace {
@@ -107,11 +108,25 @@ TEST_P(Interruption, LeavesTheOldFileAndNoTemporary) {
     EXPECT_EQ(read_text(folder / "bits.npy"), "old");
 }
 
+TEST_P(Interruption, LeavesNothingWhereNothingWas) {
+    const TemporaryFolder folder;
+    const pid_t child = start_jali({"mask", "q >= kv", "--q-len", "50000", "--dense", "bits.npy"}, folder.path());
+    for (int i = 0; folder.names().empty() && i < 3000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    // The probe for a writable place comes and goes before the writing.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ASSERT_EQ(folder.names().size(), 1U) << "writing has not begun";
+    kill(child, GetParam());
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == GetParam());
+    EXPECT_THAT(folder.names(), testing::IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(By, Interruption, testing::Values(SIGINT, SIGTERM, SIGHUP), [](const auto& signal) {
     return signal.param == SIGINT ? "SIGINT" : signal.param == SIGTERM ? "SIGTERM" : "SIGHUP";
 });
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef JALI_SANITIZED
 TEST(Memory, ThatIsNotThereIsOneSentence) {
     const Ran ran = run_shell("ulimit -v 400000; jali bench 'q >= kv' --q-len 100000 --heads 16 --repeat 1");
     EXPECT_EQ(ran.exit_code, 2);

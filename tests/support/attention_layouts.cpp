@@ -74,7 +74,7 @@ LaidOut::LaidOut(Shape shape, DType dtype, Layout layout) {
     const int64_t bytes = (elements_reached(shape, strides) + 2 * kMargin) * bytes_of(dtype);
     storage_.resize(static_cast<size_t>(bytes + 63) / 64);
     std::memset(storage_.data(), 0xff, storage_.size() * sizeof(Line));  // NaN in every dtype
-    view_ = {storage_.front().bytes + kMargin * bytes_of(dtype), dtype, shape, strides};
+    view_ = {reinterpret_cast<std::byte*>(storage_.data()) + kMargin * bytes_of(dtype), dtype, shape, strides};
 }
 
 LaidOut::LaidOut(Shape shape, DType dtype, Layout layout, const std::vector<double>& values)
