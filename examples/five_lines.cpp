@@ -15,7 +15,10 @@ int main() {
     // One batch, one head, 8 tokens, dimension 8. Every query equals every key, so that a query's output is the mean of
     // the values it may see: the numbers of the tokens.
     std::vector<float> ones(64, 1.0F), values(64), means(64), sums(8);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i / 8);
+    for (size_t i = 0; i < values.size(); ++i) {
+        const size_t token = i / 8;
+        values[i] = static_cast<float>(token);
+    }
     const auto tensor = [](std::vector<float>& data, int64_t columns) {
         return jali::contiguous(data.data(), jali::DType::kFloat32, {1, 1, 8, columns});
     };
