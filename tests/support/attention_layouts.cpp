@@ -92,7 +92,7 @@ std::vector<double> LaidOut::values() const {
 bool LaidOut::surroundings_intact() const {
     std::vector<Line> copy = storage_;
     TensorView view = view_;
-    view.data = copy.front().bytes + kMargin * bytes_of(view.dtype);
+    view.data = reinterpret_cast<std::byte*>(copy.data()) + kMargin * bytes_of(view.dtype);
     for_each(view, [&](int64_t b, int64_t h, int64_t s, int64_t d) {
         const int64_t position = b * view.strides[0] + h * view.strides[1] + s * view.strides[2] + d * view.strides[3];
         std::memset(static_cast<std::byte*>(view.data) + position * bytes_of(view.dtype), 0xff,
