@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/check.h"
 #include "attention/cpu/primitives.h"
 #include "support/attention_masks.h"
+#include "support/expect_exact.h"
 #include "support/random_seed.h"
 
 namespace jali {
@@ -22,12 +22,12 @@ constexpr DType kDTypes[] = {DType::kFloat32, DType::kBFloat16, DType::kFloat16}
 void expect_matches(const NamedKeep& mask, GridKind grid, const Shape& shape, DType dtype, InputKind inputs) {
     const BlockMask block_mask = engine_mask(mask, grid, shape.batch, shape.q_heads, shape.q_len, shape.kv_len);
     const uint64_t seed = test::seed_for(mask.name + std::string(name_of(dtype)));
-    const CheckResult result =
-        check_engine(block_mask, mask.keep, {.shape = shape, .dtype = dtype, .inputs = inputs, .seed = seed});
-    EXPECT_TRUE(result.passed()) << mask.name << ", " << name_of(dtype) << ", "
-                                 << (inputs == InputKind::kPeaked ? "peaked" : "normal") << ", q_len " << shape.q_len
-                                 << ", kv_len " << shape.kv_len << ", D " << shape.head_dim << ", Dv "
-                                 << shape.v_head_dim << ": " << result.failure();
+    const std::string context = mask.name + ", " + std::string(name_of(dtype)) +
+                                (inputs == InputKind::kPeaked ? ", peaked" : ", normal") + ", q_len " +
+                                std::to_string(shape.q_len) + ", kv_len " + std::to_string(shape.kv_len) + ", D " +
+                                std::to_string(shape.head_dim) + ", Dv " + std::to_string(shape.v_head_dim);
+    test::expect_exact(block_mask, mask.keep, {.shape = shape, .dtype = dtype, .inputs = inputs, .seed = seed},
+                       context);
 }
 
 class EngineByPrimitives : public testing::TestWithParam<const cpu::Primitives*> {
@@ -161,8 +161,7 @@ TEST(Engine, ScalesOfAnySignMatch) {
     for (const double scale : {-0.125, 0.0, 0.7, 1e-4}) {
         CheckOptions options{.shape = shape, .dtype = DType::kBFloat16, .seed = test::seed_for("scale")};
         options.attention.scale = scale;
-        const CheckResult result = check_engine(block_mask, mask.keep, options);
-        EXPECT_TRUE(result.passed()) << "scale " << scale << ": " << result.failure();
+        test::expect_exact(block_mask, mask.keep, options, "scale " + std::to_string(scale));
     }
 }
 
@@ -172,8 +171,7 @@ TEST(Engine, LargeScoresNeitherOverflowNorMakeNaN) {
     const Shape shape{.q_len = 400, .kv_len = 400, .head_dim = 64, .v_head_dim = 64};
     CheckOptions options{.shape = shape, .dtype = DType::kFloat16, .seed = test::seed_for("large scores")};
     options.attention.scale = 60.0;
-    const CheckResult result = check_engine(engine_mask(mask, GridKind::kAligned, 1, 1, 400, 400), mask.keep, options);
-    EXPECT_TRUE(result.passed()) << result.failure();
+    test::expect_exact(engine_mask(mask, GridKind::kAligned, 1, 1, 400, 400), mask.keep, options, mask.name);
 }
 
 TEST(Engine, ListsItsInstructionSet) {

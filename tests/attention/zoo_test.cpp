@@ -6,8 +6,8 @@
 #include <memory>
 #include <sstream>
 
-#include "attention/check.h"
 #include "jali/predicate_text.h"
+#include "support/expect_exact.h"
 #include "support/random_seed.h"
 
 namespace jali {
@@ -67,10 +67,10 @@ TEST_P(SlowZoo, MatchesTheReference) {
         build.domain = spec.domain;
         build.grid = choice.grid;
         const BlockMask mask = build_block_mask(spec.predicate, build);
-        const CheckResult result = check_engine(
+        test::expect_exact(
             mask, keep,
-            {.shape = shape, .dtype = choice.dtype, .inputs = choice.inputs, .seed = test::seed_for(spec.name)});
-        EXPECT_TRUE(result.passed()) << name_of(choice.dtype) << ": " << result.failure();
+            {.shape = shape, .dtype = choice.dtype, .inputs = choice.inputs, .seed = test::seed_for(spec.name)},
+            std::string(name_of(choice.dtype)));
     }
 }
 
