@@ -1,9 +1,14 @@
-# find_package(jali) gives jali::jali.
+# find_package(jali) gives jali::jali, and jali::audit where it was built and is asked for: find_package(jali COMPONENTS
+# audit).
 include(CMakePackageConfigHelpers)
 set(jali_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/jali)
 install(TARGETS jali EXPORT jaliTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/jali DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT jaliTargets NAMESPACE jali:: DESTINATION ${jali_package_dir})
+if(TARGET jali_audit)
+    install(TARGETS jali_audit EXPORT jaliAuditTargets)
+    install(EXPORT jaliAuditTargets NAMESPACE jali:: DESTINATION ${jali_package_dir})
+endif()
 if(TARGET jali_command)
     install(TARGETS jali_command)
 endif()

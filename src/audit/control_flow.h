@@ -1,0 +1,42 @@
+// The control flow of a kernel's machine code: blocks, loops, roles.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "audit/sass.h"
+#include "jali/audit.h"
+
+namespace jali::audit {
+
+struct Block {
+    int64_t begin = 0, end = 0;  // indices of instructions
+    std::vector<int64_t> successors;
+    int64_t loop_depth = -1;  // -1: not reachable
+    int64_t role = -1;        // index into ControlFlow::roles
+};
+
+// What the file says beside the code.
+struct CodeFacts {
+    std::map<int64_t, std::vector<int64_t>> indirect_targets;  // offset of a BRX/JMX -> offsets it may go to
+    std::vector<int64_t> entries = {0};  // offsets where execution may begin (functions in the same section)
+};
+
+struct ControlFlow {
+    std::vector<Block> blocks;      // by begin
+    std::vector<int64_t> block_of;  // instruction index -> block index
+    std::vector<Loop> loops;        // by begin; their Traffic is empty
+    std::vector<Role> roles;        // by begin; their Traffic is empty
+};
+
+// `registers` is the kernel's register count: the budget before any setmaxnreg (USETMAXREG).
+ControlFlow control_flow_of(std::span<const Instruction> code, const CodeFacts& facts, int64_t registers);
+
+InstructionMix mix_of(std::span<const Instruction> code);
+LoadDistance load_distance_of(std::span<const Instruction> code, InstructionKind memory);  // kGlobal or kShared
+// Whether each wgmma group is followed by its own wait (WARPGROUP.DEPBAR), as ptxas does where it serialises them.
+bool waits_after_every_wgmma(std::span<const Instruction> code);
+
+}  // namespace jali::audit
