@@ -1,4 +1,4 @@
-// All of Jali's public C++ interface.
+// All of the public C++ interface of libjali. The audit (jali/audit*.h) is a library of its own, jali::audit.
 #pragma once
 
 #include "jali/attention.h"

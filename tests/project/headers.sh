@@ -11,7 +11,8 @@ for header in jali/*.h; do
         printf '%s does not compile alone\n' "$header"
         wrong=$((wrong + 1))
     fi
-    if [[ $header != jali/jali.h ]] && ! grep -qF "#include \"$header\"" jali/jali.h; then
+    # The audit is a library of its own.
+    if [[ $header != jali/jali.h && $header != jali/audit* ]] && ! grep -qF "#include \"$header\"" jali/jali.h; then
         printf 'jali/jali.h does not include %s\n' "$header"
         wrong=$((wrong + 1))
     fi
