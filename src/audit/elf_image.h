@@ -43,7 +43,8 @@ class ElfImage {
     uint8_t abi_version() const;
     const std::vector<ElfSection>& sections() const;
     const ElfSection* section(std::string_view name) const;  // the first of the name; null where there is none
-    const std::vector<ElfSymbol>& symbols() const;           // of .symtab, or of .dynsym where there is none
+    // Of .symtab, or of .dynsym where there is none; read at the first call, so by one thread. Throws FileError.
+    const std::vector<ElfSymbol>& symbols() const;
 
    private:
     struct State;
