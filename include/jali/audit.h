@@ -141,7 +141,8 @@ struct Problem {
 struct Audit {
     std::vector<Kernel> kernels;  // in the order of the files
     std::vector<Problem> problems;
-    int64_t ptx_images = 0;  // images that hold PTX only, which need an assembler
+    int64_t ptx_images = 0;    // images that hold PTX only, which need an assembler
+    int64_t other_images = 0;  // of fat binaries: link-time and other intermediate code, which nothing here reads
 };
 
 struct ReadOptions {

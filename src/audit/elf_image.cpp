@@ -4,6 +4,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kHeaderBytes = sizeof(Elf64_Ehdr);
 // What a section header takes; e_shentsize must say so.
 constexpr uint64_t kSectionHeaderBytes = sizeof(Elf64_Shdr);
+// Names may share their ends, so that all of them together are longer than the file; not by much in a real one.
+constexpr uint64_t kMostTextRatio = 16;
 constexpr uint64_t kSymbolBytes = sizeof(Elf64_Sym);
 
 [[noreturn]] void fail(const std::string& how) {
@@ -47,13 +50,6 @@ ElfHandle open_elf(std::span<const uint8_t> bytes) {
     return elf;
 }
 
-// libelf looks up texts only inside of string tables, and checks that they end there.
-std::string_view text_at(Elf* elf, size_t table, uint64_t offset) {
-    const char* text = elf_strptr(elf, table, offset);
-    if (text == nullptr) fail(fmt::format("file has no text at offset {} of section {}", offset, table));
-    return text;
-}
-
 }  // namespace
 
 struct ElfImage::State {
@@ -64,11 +60,26 @@ struct ElfImage::State {
     std::unordered_map<std::string_view, uint32_t> by_name;
     std::vector<ElfSymbol> symbols;
     bool symbols_read = false;
+    uint64_t text_left = 0;  // bytes of names that are still believed
 
+    std::string_view text_at(size_t table, uint64_t offset);
     void read_sections();
     void read_symbols();
     const ElfSection* symbol_table() const;
 };
+
+// libelf looks up texts only inside of string tables, and checks that they end there.
+std::string_view ElfImage::State::text_at(size_t table, uint64_t offset) {
+    const char* found = elf_strptr(elf.get(), table, offset);
+    if (found == nullptr) fail(fmt::format("file has no text at offset {} of section {}", offset, table));
+    const std::string_view text = found;
+    // A hostile file names one long text a million times.
+    if (text.size() > text_left)
+        fail(
+            fmt::format("names at offset {} of section {} take over {} times the file", offset, table, kMostTextRatio));
+    text_left -= text.size();
+    return text;
+}
 
 void ElfImage::State::read_sections() {
     if (header.e_shoff == 0) return;
@@ -105,7 +116,7 @@ void ElfImage::State::read_sections() {
                                  section.sh_offset, bytes.size()));
             added.bytes = bytes.subspan(section.sh_offset, section.sh_size);
         }
-        if (names != SHN_UNDEF) added.name = text_at(elf.get(), names, section.sh_name);
+        if (names != SHN_UNDEF) added.name = text_at(names, section.sh_name);
         by_name.emplace(added.name, added.index);
     }
 }
@@ -143,7 +154,7 @@ void ElfImage::State::read_symbols() {
                                  table->file_offset + index * kSymbolBytes));
             std::memcpy(&section, far_indices.data() + index * sizeof section, sizeof section);
         }
-        symbols.push_back({.name = text_at(elf.get(), table->link, symbol.st_name),
+        symbols.push_back({.name = text_at(table->link, symbol.st_name),
                            .index = static_cast<uint32_t>(index),
                            .type = static_cast<uint8_t>(GELF_ST_TYPE(symbol.st_info)),
                            .binding = static_cast<uint8_t>(GELF_ST_BIND(symbol.st_info)),
@@ -157,6 +168,7 @@ void ElfImage::State::read_symbols() {
 ElfImage::ElfImage(std::span<const uint8_t> bytes) : state_(std::make_unique<State>()) {
     check_identity(bytes);
     state_->bytes = bytes;
+    state_->text_left = kMostTextRatio * bytes.size();
     state_->elf = open_elf(bytes);
     if (gelf_getehdr(state_->elf.get(), &state_->header) == nullptr)
         fail(fmt::format("header cannot be read: {}", elf_errmsg(-1)));
@@ -182,6 +194,22 @@ uint8_t ElfImage::os_abi() const {
 uint8_t ElfImage::abi_version() const {
     return state_->header.e_ident[EI_ABIVERSION];
 }
+uint64_t ElfImage::extent() const {
+    const GElf_Ehdr& header = state_->header;
+    uint64_t end = kHeaderBytes;
+    const auto extend = [&](uint64_t offset, uint64_t bytes) {
+        if (offset > state_->bytes.size() || bytes > state_->bytes.size() - offset)
+            fail(fmt::format("headers name {} bytes at offset {} of {}", bytes, offset, state_->bytes.size()));
+        end = std::max(end, offset + bytes);
+    };
+    extend(header.e_shoff, state_->sections.size() * kSectionHeaderBytes);
+    extend(header.e_phoff, uint64_t{header.e_phnum} * header.e_phentsize);
+    for (const ElfSection& section : state_->sections) {
+        if (!section.bytes.empty()) extend(section.file_offset, section.size);
+    }
+    return end;
+}
+
 const std::vector<ElfSection>& ElfImage::sections() const {
     return state_->sections;
 }

@@ -41,6 +41,8 @@ class ElfImage {
     uint32_t flags() const;
     uint8_t os_abi() const;
     uint8_t abi_version() const;
+    uint64_t extent()
+        const;  // bytes up to the end of the last thing that its headers name: less than all where more follows
     const std::vector<ElfSection>& sections() const;
     const ElfSection* section(std::string_view name) const;  // the first of the name; null where there is none
     // Of .symtab, or of .dynsym where there is none; read at the first call, so by one thread. Throws FileError.

@@ -21,6 +21,7 @@ class MappedFile {
     MappedFile& operator=(MappedFile&& other) noexcept;
 
     std::span<const uint8_t> bytes() const { return bytes_; }
+    bool is_mapped() const { return mapped_; }  // false: read into memory
 
    private:
     std::span<const uint8_t> bytes_;
