@@ -143,6 +143,7 @@ struct Audit {
     std::vector<Problem> problems;
     int64_t ptx_images = 0;    // images that hold PTX only, which need an assembler
     int64_t other_images = 0;  // of fat binaries: link-time and other intermediate code, which nothing here reads
+    int64_t old_images = 0;    // for sm_6x and older, whose machine code is another; not read
 };
 
 struct ReadOptions {

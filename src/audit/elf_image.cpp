@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,12 @@ constexpr uint64_t kSectionHeaderBytes = sizeof(Elf64_Shdr);
 // Names may share their ends, so that all of them together are longer than the file; not by much in a real one.
 constexpr uint64_t kMostTextRatio = 16;
 constexpr uint64_t kSymbolBytes = sizeof(Elf64_Sym);
+
+// Types of sections of device code that stand for memory. Shared memory has no bytes in the file, whatever its size and
+// offset say; global memory has some where it is initialised.
+constexpr uint16_t kCudaMachine = 190;
+constexpr uint32_t kCudaShared[] = {0x7000000a, 0x70000015, 0x7000007d};
+constexpr uint32_t kCudaGlobal = 0x70000008;
 
 [[noreturn]] void fail(const std::string& how) {
     throw FileError("ELF " + how);
@@ -63,6 +70,7 @@ struct ElfImage::State {
     uint64_t text_left = 0;  // bytes of names that are still believed
 
     std::string_view text_at(size_t table, uint64_t offset);
+    bool has_bytes(const GElf_Shdr& section) const;
     void read_sections();
     void read_symbols();
     const ElfSection* symbol_table() const;
@@ -79,6 +87,15 @@ std::string_view ElfImage::State::text_at(size_t table, uint64_t offset) {
             fmt::format("names at offset {} of section {} take over {} times the file", offset, table, kMostTextRatio));
     text_left -= text.size();
     return text;
+}
+
+bool ElfImage::State::has_bytes(const GElf_Shdr& section) const {
+    if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL) return false;
+    if (header.e_machine != kCudaMachine) return true;
+    if (std::find(std::begin(kCudaShared), std::end(kCudaShared), section.sh_type) != std::end(kCudaShared))
+        return false;
+    const bool fits = section.sh_offset <= bytes.size() && section.sh_size <= bytes.size() - section.sh_offset;
+    return section.sh_type != kCudaGlobal || fits;
 }
 
 void ElfImage::State::read_sections() {
@@ -110,7 +127,7 @@ void ElfImage::State::read_sections() {
                  .bytes = {},
                  .size = section.sh_size};
         if (index == 0) continue;  // reserved; its fields hold counts that do not fit into the header
-        if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL) {
+        if (has_bytes(section)) {
             if (section.sh_offset > bytes.size() || section.sh_size > bytes.size() - section.sh_offset)
                 fail(fmt::format("section {} of {} bytes at offset {} passes the end at {}", index, section.sh_size,
                                  section.sh_offset, bytes.size()));

@@ -16,8 +16,8 @@ struct ElfSection {
     uint32_t type = 0, link = 0, info = 0;
     uint64_t flags = 0;
     uint64_t file_offset = 0;
-    std::span<const uint8_t> bytes;  // empty for SHT_NOBITS
-    uint64_t size = 0;               // also of SHT_NOBITS
+    std::span<const uint8_t> bytes;  // empty where it has none in the file: SHT_NOBITS, shared memory
+    uint64_t size = 0;               // also of those
 };
 
 struct ElfSymbol {
