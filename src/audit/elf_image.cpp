@@ -5,6 +5,7 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <unordered_map>
@@ -105,12 +106,16 @@ void ElfImage::State::read_sections() {
                          kSectionHeaderBytes));
     if (header.e_shoff > bytes.size() || bytes.size() - header.e_shoff < kSectionHeaderBytes)
         fail(fmt::format("section headers begin at offset {} of {} bytes", header.e_shoff, bytes.size()));
-    size_t count = 0, names = 0;
-    if (elf_getshdrnum(elf.get(), &count) != 0 || elf_getshdrstrndx(elf.get(), &names) != 0)
-        fail(fmt::format("section headers at offset {} are wrong: {}", header.e_shoff, elf_errmsg(-1)));
+    // libelf leaves out headers past the end without a word, so they are counted here; more than a 16-bit number of
+    // them is in the first.
+    uint64_t count = header.e_shnum;
+    if (count == 0) std::memcpy(&count, bytes.data() + header.e_shoff + offsetof(Elf64_Shdr, sh_size), sizeof count);
     if (count > (bytes.size() - header.e_shoff) / kSectionHeaderBytes)
         fail(fmt::format("file ends at {} within its {} section headers at offset {}", bytes.size(), count,
                          header.e_shoff));
+    size_t names = 0;
+    if (elf_getshdrstrndx(elf.get(), &names) != 0)
+        fail(fmt::format("section headers at offset {} are wrong: {}", header.e_shoff, elf_errmsg(-1)));
     sections.reserve(count);
     for (size_t index = 0; index < count; ++index) {
         GElf_Shdr section;
