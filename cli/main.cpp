@@ -10,6 +10,9 @@
 #include <optional>
 #include <string>
 
+#ifdef JALI_HAS_AUDIT
+#include "cli/audit/command.h"
+#endif
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/output_files.h"
@@ -96,6 +99,9 @@ int run(int argc, char** argv) {
     add_bench_command(app, chosen);
     add_info_command(app, chosen);
     add_demo_command(app, chosen);
+#ifdef JALI_HAS_AUDIT
+    add_toolchain_command(app, chosen);
+#endif
     if (argc < 2) {
         fmt::print(stderr, "{}", app.help());
         return kBadInput;

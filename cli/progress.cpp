@@ -31,6 +31,11 @@ Progress::~Progress() {
     watcher_.join();
 }
 
+void Progress::relabel(std::string label) {
+    const std::lock_guard lock(mutex_);
+    label_ = std::move(label);
+}
+
 void Progress::watch() {
     std::unique_lock lock(mutex_);
     if (finished_signal_.wait_for(lock, kFirstShown, [this] { return finished_; })) return;

@@ -21,12 +21,14 @@ class Progress {
 
     // The finished share in [0, 1]; any thread may call it.
     void advance(double fraction) { fraction_.store(fraction, std::memory_order_relaxed); }
+    // Another label from now on; any thread may call it.
+    void relabel(std::string label);
 
    private:
     void show() const;
     void watch();
 
-    std::string label_;
+    std::string label_;  // under mutex_
     std::chrono::steady_clock::time_point start_;
     std::atomic<double> fraction_{-1};
     std::mutex mutex_;
