@@ -78,7 +78,15 @@ class Parser {
         }
         if (const auto note = note_of(text)) take_note(*note);
     }
-    PtxasLog finish() { return std::move(log_); }
+    PtxasLog finish() {
+        // Some notes name no function, and come before all: of one kernel alone they can only mean that.
+        if (log_.kernels.size() == 1) {
+            std::vector<std::string>& notes = log_.kernels[0].notes;
+            notes.insert(notes.begin(), log_.notes.begin(), log_.notes.end());
+            log_.notes.clear();
+        }
+        return std::move(log_);
+    }
 
    private:
     ReportedKernel& kernel(std::string_view name) {
@@ -102,9 +110,7 @@ class Parser {
         }
     }
     void take_note(const std::string& note) {
-        auto name = between(note, "function '", "'");
-        if (!name && !entry_.empty() && note.find("setmaxnreg") != std::string::npos) name = entry_;
-        if (name) {
+        if (const auto name = between(note, "function '", "'")) {
             kernel(*name).notes.push_back(note);
             current_ = nullptr;  // kernels may have moved
         } else {

@@ -12,7 +12,7 @@ namespace jali::audit {
 
 struct PtxasLog {
     std::vector<ReportedKernel> kernels;  // in the log's order, one a name
-    std::vector<std::string> notes;       // that name no function
+    std::vector<std::string> notes;       // that name no function, of several kernels
     std::vector<std::string> complaints;  // errors, fatal errors and warnings, without "ptxas"
 };
 PtxasLog parse_ptxas_log(std::string_view log);

@@ -25,16 +25,31 @@ std::string without_trailing_space(std::string text) {
     return text;
 }
 
+// PTX for another architecture is wrong in hundreds of lines: the first of them and the last, which says the outcome.
+std::string shortened(const std::vector<std::string>& complaints) {
+    constexpr size_t kFirst = 5;
+    constexpr size_t kLongestBytes = 4000;
+    std::string words;
+    for (size_t i = 0; i < complaints.size(); ++i) {
+        if (!words.empty()) words += "\n";
+        if (i == kFirst && complaints.size() > kFirst + 2) {
+            i = complaints.size() - 1;
+            words += "(and " + std::to_string(i - kFirst) + " more)\n";
+        }
+        words += complaints[i];
+    }
+    if (words.size() <= kLongestBytes) return words;
+    return words.substr(0, kLongestBytes) + " (and " + std::to_string(words.size() - kLongestBytes) + " bytes more)";
+}
+
 // Why a command failed, in the assembler's words where it has any.
 std::string failure(const ProcessResult& result, const std::string& program, double timeout_seconds) {
     const std::string name = fs::path(program).filename();
     if (result.timed_out) {
         return name + " was stopped after " + std::to_string(std::lround(timeout_seconds)) + " seconds";
     }
-    const PtxasLog log = parse_ptxas_log(result.output);
-    std::string words;
-    for (const std::string& complaint : log.complaints) words += (words.empty() ? "" : "\n") + complaint;
-    if (words.empty()) words = without_trailing_space(result.output);
+    std::string words = shortened(parse_ptxas_log(result.output).complaints);
+    if (words.empty()) words = shortened({without_trailing_space(result.output)});
     if (result.signal != 0) {
         words = name + " was ended by signal " + std::to_string(result.signal) + (words.empty() ? "" : "\n" + words);
     }

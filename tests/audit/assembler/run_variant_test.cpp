@@ -51,6 +51,15 @@ TEST_F(RunVariant, FailsInTheAssemblersWords) {
               "ptxas fatal   : Ptx assembly aborted due to errors");
 }
 
+TEST_F(RunVariant, FailsInFewWords) {
+    const Made made =
+        run("for line in 1 2 3 4 5 6 7 8 9; do echo \"ptxas kernel.ptx, line $line; error   : wrong\"; done\n"
+            "echo 'ptxas fatal   : Ptx assembly aborted due to errors'; exit 255");
+    EXPECT_THAT(made.message, HasSubstr("line 5; error   : wrong\n(and 4 more)\nptxas fatal"));
+    EXPECT_THAT(made.message, testing::Not(HasSubstr("line 6;")));
+    EXPECT_LT(run("head -c 100000 /dev/zero | tr '\\\\0' x; exit 1").message.size(), 5000u);
+}
+
 TEST_F(RunVariant, FailsInAnyWordsThatThereAre) {
     EXPECT_EQ(run("echo 'libfoo.so: cannot open'; exit 127").message, "libfoo.so: cannot open");
     EXPECT_EQ(run("exit 3").message, "ptxas failed with status 3 and no word");
