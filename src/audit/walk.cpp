@@ -50,8 +50,9 @@ class Walker {
             return;
         }
         is_new(status);
-        walk_carrier(map_file(path), Wanted::kAlways, 0);
+        walk_file(map_file(path));
     }
+    void walk_file(const Carrier& file) { walk_carrier(file, Wanted::kAlways, 0); }
 
    private:
     using Status = struct stat;
@@ -193,6 +194,10 @@ class Walker {
 
 void walk(const fs::path& path, const WalkVisitor& visitor) {
     Walker(visitor).walk_path(path);
+}
+
+void walk(const Carrier& carrier, const WalkVisitor& visitor) {
+    Walker(visitor).walk_file(carrier);
 }
 
 PtxImages read_ptx_images(const fs::path& path) {

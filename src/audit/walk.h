@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/carrier.h"
 #include "audit/packed_image.h"
 #include "jali/audit.h"
 
@@ -22,6 +23,8 @@ struct WalkVisitor {
 // or wheel that are none of these are passed over; links are followed, and each file is read once. The visitor is
 // called by the calling thread. Throws FileError only where `path` does not exist or cannot be opened.
 void walk(const std::filesystem::path& path, const WalkVisitor& visitor);
+// The same of one file's bytes.
+void walk(const Carrier& carrier, const WalkVisitor& visitor);
 
 // The PTX of a path, unpacked, ready for an assembler.
 struct PtxImages {
