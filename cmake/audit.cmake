@@ -18,6 +18,12 @@ find_package(OpenSSL COMPONENTS Crypto)
 if(NOT OpenSSL_FOUND)
     list(APPEND jali_audit_missing openssl)
 endif()
+# The demangler of GNU's binutils, a static library without a pkg-config file.
+find_library(JALI_LIBIBERTY iberty)
+find_path(JALI_LIBIBERTY_INCLUDE libiberty/demangle.h)
+if(NOT JALI_LIBIBERTY OR NOT JALI_LIBIBERTY_INCLUDE)
+    list(APPEND jali_audit_missing libiberty)
+endif()
 if(jali_audit_missing)
     message(STATUS "Not installed: ${jali_audit_missing}; no audit library, no `jali audit`")
     return()
@@ -32,4 +38,4 @@ target_compile_definitions(jali_audit PRIVATE JALI_VERSION="${PROJECT_VERSION}")
 target_link_libraries(jali_audit PUBLIC jali
                       PRIVATE $<BUILD_INTERFACE:jali_private> PkgConfig::JALI_libelf PkgConfig::JALI_libzstd
                               PkgConfig::JALI_liblz4 PkgConfig::JALI_libzip PkgConfig::JALI_pugixml
-                              PkgConfig::JALI_tomlplusplus OpenSSL::Crypto)
+                              PkgConfig::JALI_tomlplusplus OpenSSL::Crypto iberty)

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <cstring>
+
+#include "audit/cubin_file.h"
+#include "audit/demangle.h"
+#include "audit/spills.h"
+#include "jali/audit.h"
+#include "jali/error.h"
+
+namespace jali::audit {
+namespace {
+
+constexpr size_t kInstructionBytes = 16;
+
+std::string sha256_of(std::span<const uint8_t> bytes) {
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1) return "";
+    std::string text;
+    for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+    return text;
+}
+
+// Without the NOPs that fill the section up.
+std::span<const uint8_t> without_padding(std::span<const uint8_t> code) {
+    constexpr uint16_t kNop = 0x918;
+    while (code.size() >= kInstructionBytes) {
+        uint16_t opcode = 0;
+        std::memcpy(&opcode, code.data() + code.size() - kInstructionBytes, sizeof opcode);
+        if ((opcode & 0xfff) != kNop) break;
+        code = code.first(code.size() - kInstructionBytes);
+    }
+    return code;
+}
+
+std::string assembler_of(const CubinNotes& notes, const CodeInfo& info) {
+    if (!notes.tool.empty()) return notes.tool + " " + notes.version;
+    if (info.api_version == 0) return "";
+    return fmt::format("CUDA {}.{}", info.api_version / 10, info.api_version % 10);
+}
+
+int64_t shared_bytes_of(const ElfImage& elf, std::string_view kernel) {
+    const ElfSection* section = elf.section(".nv.shared." + std::string(kernel));
+    return section == nullptr ? 0 : static_cast<int64_t>(section->size);
+}
+
+// Before CUDA 13 the count of barriers is in the flags of the section.
+int64_t barriers_of(const ElfSection& text, const CodeInfo& info) {
+    return info.barriers > 0 ? info.barriers : static_cast<int64_t>((text.flags >> 20) & 0x7f);
+}
+
+void read_spills(const CodeInfo& info, const CubinFunction& entry, Kernel& kernel) {
+    const std::optional<std::vector<int64_t>> offsets = annotated_spills(info);
+    if (!offsets) {
+        kernel.spill_source = SpillSource::kOpcodes;
+        return;
+    }
+    for (const int64_t offset : *offsets) {
+        const int64_t in_code = offset - static_cast<int64_t>(entry.begin);
+        if (in_code < 0 || static_cast<uint64_t>(in_code) >= entry.code.size()) continue;
+        const std::optional<SpillSite> site = spill_at(entry.code, in_code);
+        if (!site)
+            throw FileError(fmt::format("annotation of a spill in {} names offset {}, where no load or store is",
+                                        kernel.name, offset));
+        kernel.spill_sites.push_back(*site);
+        add(kernel.spills, *site);
+    }
+}
+
+Kernel read_kernel(CubinFile& file, const CubinFunction& entry) {
+    const CodeInfo& info = file.info_of(*entry.section);
+    const std::span<const uint8_t> code = without_padding(entry.code);
+    Kernel kernel;
+    kernel.name = entry.name;
+    kernel.demangled = demangle(kernel.name);
+    kernel.arch = file.arch();
+    kernel.assembler = assembler_of(file.notes(), info);
+    kernel.options = file.notes().options;
+    kernel.registers = entry.registers;
+    kernel.threads_bound = info.threads_bound;
+    kernel.static_shared_bytes = shared_bytes_of(file.elf(), entry.name);
+    kernel.barriers = barriers_of(*entry.section, info);
+    kernel.stack_bytes = entry.frame_bytes;
+    kernel.code_bytes = static_cast<int64_t>(code.size());
+    kernel.code_sha256 = sha256_of(code);
+    kernel.mix.total = static_cast<int64_t>(code.size() / kInstructionBytes);
+    read_spills(info, entry, kernel);
+    return kernel;
+}
+
+bool is_wanted(const ReadOptions& options, const Kernel& kernel) {
+    const auto contains = [&](const std::string& name) { return name.find(options.name_contains) != name.npos; };
+    return contains(kernel.name) || contains(kernel.demangled);
+}
+
+}  // namespace
+
+std::vector<Kernel> read_cubin(std::span<const uint8_t> bytes, const std::string& origin, const ReadOptions& options) {
+    CubinFile file(bytes);
+    std::vector<Kernel> kernels;
+    if (!options.arch.empty() && file.arch() != options.arch) return kernels;
+    for (const CubinFunction& function : file.functions()) {
+        if (!function.is_entry) continue;
+        Kernel kernel = read_kernel(file, function);
+        if (!is_wanted(options, kernel)) continue;
+        kernel.origin = origin;
+        kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+}
+
+}  // namespace jali::audit
