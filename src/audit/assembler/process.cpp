@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,8 +15,6 @@
 #include <string_view>
 
 #include "jali/error.h"
-
-extern char** environ;
 
 namespace jali::audit {
 
@@ -65,7 +64,10 @@ std::vector<std::string> child_environment(const ProcessCall& call) {
         }
         if (!replaced) variables.emplace_back(text);
     }
-    for (const auto& [name, value] : call.environment) variables.push_back(name + "=" + value);
+    for (const auto& [name, value] : call.environment) {
+        variables.push_back(name);
+        variables.back().append("=").append(value);
+    }
     return variables;
 }
 
@@ -86,16 +88,8 @@ struct Launch {
     pid_t parent;
 };
 
-[[noreturn]] void become(const Launch& launch) {
-    setpgid(0, 0);
+[[noreturn]] void become_program(const Launch& launch) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != launch.parent) _exit(1);
-    struct sigaction standard {};
-    standard.sa_handler = SIG_DFL;
-    sigaction(SIGPIPE, &standard, nullptr);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(launch.output, 1) >= 0 && dup2(launch.output, 2) >= 0 &&
         (launch.folder == nullptr || chdir(launch.folder) == 0)) {
@@ -104,6 +98,58 @@ struct Launch {
     const int error = errno;
     [[maybe_unused]] const ssize_t told = write(launch.failure, &error, sizeof error);
     _exit(127);
+}
+
+void end_group(int /*signal*/) {
+    kill(0, SIGKILL);
+}
+
+void restore(int signal) {
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(signal, &standard, nullptr);
+}
+
+// All but the standard three. The guard runs no other program, so nothing closes by itself what it has from us: pipes
+// of other threads' programs among them, whose readers wait for their end.
+void close_inherited() {
+    constexpr int kFirst = 3;
+    if (close_range(kFirst, ~0U, 0) == 0) return;
+    constexpr int kMost = 4096;  // a kernel before 5.9
+    for (int descriptor = kFirst; descriptor < kMost; ++descriptor) close(descriptor);
+}
+
+// Between us and the program stands a guard, which leads its group, and ends as the program does. When we are killed,
+// the guard hears of it and takes the group along: a program may be a script, whose children would live on.
+[[noreturn]] void become_guard(const Launch& launch) {
+    setpgid(0, 0);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) restore(signal);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    const pid_t program = fork();
+    if (program == 0) become_program(launch);
+    struct sigaction ending {};
+    ending.sa_handler = end_group;
+    sigaction(SIGTERM, &ending, nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != launch.parent) end_group(SIGTERM);
+    if (program < 0) {
+        const int error = errno;
+        [[maybe_unused]] const ssize_t told = write(launch.failure, &error, sizeof error);
+        _exit(127);
+    }
+    close_inherited();
+    int status = 0;
+    while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status)) {
+        const rlimit none_at_all{0, 0};
+        setrlimit(RLIMIT_CORE, &none_at_all);
+        restore(WTERMSIG(status));
+        kill(getpid(), WTERMSIG(status));
+    }
+    _exit(WEXITSTATUS(status));
 }
 
 // A started program; killed with its group when this ends.
@@ -204,7 +250,7 @@ ProcessResult run_process(const ProcessCall& call) {
     const Clock::time_point start = Clock::now();
     const pid_t process = fork();
     if (process < 0) fail(program, "start", errno);
-    if (process == 0) become(launch);
+    if (process == 0) become_guard(launch);
     setpgid(process, process);  // on both sides: whoever comes first
     Child child(process);
     output_write.close();

@@ -29,9 +29,9 @@ struct ProcessResult {
     bool succeeded() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-// Runs the program with nothing on standard input, in a process group of its own. Past the time-out, and when it ends
-// while children of it still run, the whole group is killed; it also ends when the thread that called ends. Throws
-// Error where the program cannot be started.
+// Runs the program with nothing on standard input, in a process group of its own. The whole group is killed past the
+// time-out, when the program ends and leaves children, and when this process (or the calling thread) ends however it
+// may. Throws Error where the program cannot be started.
 ProcessResult run_process(const ProcessCall& call);
 
 }  // namespace jali::audit

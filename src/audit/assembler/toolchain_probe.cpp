@@ -94,9 +94,9 @@ std::string sha256_of_tools(const std::string& ptxas_sha256, const std::string& 
     return nvlink_sha256.empty() ? ptxas_sha256 : sha256(ptxas_sha256 + nvlink_sha256);
 }
 
-std::optional<Assembler> probe(const fs::path& given) {
+std::optional<Assembler> probe(const fs::path& path) {
     std::error_code error;
-    const fs::path ptxas = fs::absolute(given, error).lexically_normal();
+    const fs::path ptxas = fs::absolute(path, error).lexically_normal();
     if (error || !fs::is_regular_file(ptxas, error) || access(ptxas.c_str(), X_OK) != 0) return std::nullopt;
     fs::path nvlink = ptxas.parent_path() / "nvlink";
     if (access(nvlink.c_str(), X_OK) != 0) nvlink.clear();

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include "io/temporary_folder.h"
@@ -95,6 +97,27 @@ TEST(Process, ThatEndsTakesTheChildrenItLeftWithIt) {
     EXPECT_FALSE(result.timed_out);
     EXPECT_TRUE(result.succeeded());
     EXPECT_TRUE(goes_away(std::stoi(result.output)));
+}
+
+TEST(Process, GoesWithItsCallerAndSoDoItsChildren) {
+    const test::TemporaryFolder folder;
+    const std::string file = folder / "processes";
+    const pid_t caller = fork();
+    ASSERT_GE(caller, 0);
+    if (caller == 0) {
+        shell("sh -c 'sleep 1000' & echo $$ $! > " + file + ".new; mv " + file + ".new " + file + "; wait");
+        _exit(0);
+    }
+    for (int i = 0; i < 1000 && !std::filesystem::exists(file); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    kill(caller, SIGKILL);
+    waitpid(caller, nullptr, 0);
+    std::istringstream processes(test::read_text(file));
+    pid_t program = 0, child = 0;
+    ASSERT_TRUE(processes >> program >> child);
+    EXPECT_TRUE(goes_away(program));
+    EXPECT_TRUE(goes_away(child));
 }
 
 TEST(Process, ThatClosesItsOutputIsStillWaitedFor) {
