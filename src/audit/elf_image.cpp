@@ -144,7 +144,7 @@ void ElfImage::State::read_sections() {
 }
 
 const ElfSection* ElfImage::State::symbol_table() const {
-    for (const uint32_t wanted : {SHT_SYMTAB, SHT_DYNSYM}) {
+    for (const uint32_t wanted : {uint32_t{SHT_SYMTAB}, uint32_t{SHT_DYNSYM}}) {
         for (const ElfSection& section : sections) {
             if (section.type == wanted) return &section;
         }
