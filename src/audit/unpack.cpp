@@ -15,7 +15,7 @@ namespace {
 // LZ4 writes at most 255 bytes for each that it reads; zstd has no such limit.
 constexpr uint64_t kMostLz4Ratio = 255;
 // Above this size, who claims to shrink more than this is not believed. Real cubins shrink 5 to 50 times.
-constexpr uint64_t kBelievedBytes = uint64_t{64} << 20;
+constexpr uint64_t kBelievedBytes = uint64_t{4} << 20;
 constexpr uint64_t kBelievedRatio = 1000;
 
 [[noreturn]] void fail(const PackedImage& packed, const std::string& how) {
