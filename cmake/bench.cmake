@@ -1,4 +1,4 @@
-# bench/<name>_bench.cpp -> executable <name>_bench in <build>/bench.
+# bench/<name>_bench.cpp, with bench/<name>/*.cpp -> executable <name>_bench in <build>/bench.
 find_package(benchmark QUIET)
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*_bench.cpp)
 if(bench_sources AND NOT benchmark_FOUND)
@@ -9,8 +9,16 @@ file(GLOB bench_support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.
 list(FILTER bench_support_sources EXCLUDE REGEX "_bench\\.cpp$")
 foreach(source IN LISTS bench_sources)
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source} ${bench_support_sources})
+    # What includes the audit's header is left out without the audit.
+    file(STRINGS ${source} reads_kernels REGEX "#include \"jali/audit" LIMIT_COUNT 1)
+    if(reads_kernels AND NOT TARGET jali_audit)
+        continue()
+    endif()
+    string(REGEX REPLACE "_bench$" "" folder ${name})
+    file(GLOB own_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/${folder}/*.cpp)
+    add_executable(${name} ${source} ${own_sources} ${bench_support_sources})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-    target_link_libraries(${name} PRIVATE jali jali_private benchmark::benchmark benchmark::benchmark_main)
+    target_link_libraries(${name} PRIVATE jali jali_private $<TARGET_NAME_IF_EXISTS:jali_audit>
+                                          benchmark::benchmark benchmark::benchmark_main)
 endforeach()
