@@ -1,6 +1,5 @@
 #include "cli/machine.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
@@ -10,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+
+#include "jali/cuda.h"
 
 namespace jali::cli {
 
@@ -70,22 +71,12 @@ Machine this_machine() {
 }
 
 std::string gpu_description() {
-    void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (driver == nullptr) return "none found (no libcuda.so.1)";
-    // The driver's own types: CUresult is an int with 0 for success, CUdevice an int.
-    const auto initialize = reinterpret_cast<int (*)(unsigned int)>(dlsym(driver, "cuInit"));
-    const auto count_devices = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-    const auto name_device = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
-    if (initialize == nullptr || count_devices == nullptr || name_device == nullptr) {
-        return "none found (libcuda.so.1 lacks its functions)";
+    std::string text;
+    for (const cuda::DeviceInfo& device : cuda::devices()) {
+        text += (text.empty() ? "" : "; ") + device.name + ", " + device.arch;
+        if (!device.problem.empty()) text += " (" + device.problem + ")";
     }
-    int devices = 0;
-    const int status = initialize(0);
-    if (status != 0) return fmt::format("none found (driver present, cuInit failed with {})", status);
-    if (count_devices(&devices) != 0 || devices == 0) return "none found (driver present)";
-    std::array<char, 256> name{};
-    name_device(name.data(), static_cast<int>(name.size()) - 1, 0);
-    return fmt::format("{} x {}; no GPU engine is built yet", devices, name.data());
+    return text.empty() ? "none: " + cuda::driver_problem() : text;
 }
 
 }  // namespace jali::cli

@@ -10,6 +10,14 @@ set(jali_layers io mask block_mask attention)
 # src/<layer> -> object library jali_<layer>
 function(jali_add_layer layer)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp)
+    if(layer STREQUAL "attention")
+        if(JALI_HAS_CUDA)
+            list(FILTER sources EXCLUDE REGEX "/no_cuda/")
+            list(APPEND sources ${JALI_IMAGE_SOURCES})
+        else()
+            list(FILTER sources EXCLUDE REGEX "/cuda/")
+        endif()
+    endif()
     if(NOT sources)
         return()
     endif()
@@ -18,6 +26,11 @@ function(jali_add_layer layer)
     target_include_directories(jali_${layer} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     target_include_directories(jali_${layer} SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
     target_compile_definitions(jali_${layer} PRIVATE XXH_INLINE_ALL=)
+    if(layer STREQUAL "attention" AND JALI_HAS_CUDA)
+        # cuda.h, and kernels/ for what host and device share.
+        target_include_directories(jali_${layer} SYSTEM PRIVATE ${JALI_CUDA_INCLUDE_DIR})
+        target_include_directories(jali_${layer} PRIVATE ${PROJECT_SOURCE_DIR})
+    endif()
     target_link_libraries(jali_${layer} PRIVATE jali_compile fmt::fmt-header-only nlohmann_json::nlohmann_json
                                                 Threads::Threads)
 endfunction()
@@ -35,7 +48,7 @@ set_target_properties(jali PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERS
 target_compile_features(jali PUBLIC cxx_std_20)
 target_include_directories(jali PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(jali PUBLIC Threads::Threads)
+target_link_libraries(jali PUBLIC Threads::Threads PRIVATE ${CMAKE_DL_LIBS})
 
 include(cmake/cpu_engine.cmake)
 

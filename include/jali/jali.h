@@ -3,6 +3,7 @@
 
 #include "jali/attention.h"
 #include "jali/block_mask.h"
+#include "jali/cuda.h"
 #include "jali/error.h"
 #include "jali/mask_file.h"
 #include "jali/picture.h"

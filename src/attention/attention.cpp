@@ -6,6 +6,7 @@
 #include "attention/call.h"
 #include "attention/checks.h"
 #include "attention/cpu/engine.h"
+#include "attention/cuda_engine.h"
 #include "jali/error.h"
 
 namespace jali {
@@ -32,7 +33,11 @@ float scale_of(const AttentionOptions& options, const TensorView& q) {
 }  // namespace
 
 const std::vector<Engine>& engine_registry() {
-    static const std::vector<Engine> registry{{"cpu", cpu_description, cpu::forward, cpu::backward}};
+    static const std::vector<Engine> registry = [] {
+        std::vector<Engine> engines{{"cpu", cpu_description, cpu::forward, cpu::backward}};
+        for (const Engine& engine : cuda_engines()) engines.push_back(engine);
+        return engines;
+    }();
     return registry;
 }
 

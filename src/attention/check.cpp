@@ -41,7 +41,7 @@ std::string CheckResult::failure() const {
 }
 
 CheckResult compare_results(const AttentionCase& values, const CaseResults& results, const CaseResults& exact,
-                            const CaseResults& naive) {
+                            const CaseResults& naive, double lse_rms_ratio) {
     const reference::Shape& n = values.shape;
     CheckResult result;
     const auto add = [&](const char* name, std::array<int64_t, 4> shape, std::vector<double> CaseResults::*tensor) {
@@ -50,6 +50,7 @@ CheckResult compare_results(const AttentionCase& values, const CaseResults& resu
                                           .shape = shape,
                                           .dtype = is_lse ? DType::kFloat32 : values.dtype,
                                           .largest_ratio = is_lse ? kLargestLseErrorRatio : kLargestErrorRatio,
+                                          .rms_ratio = is_lse ? lse_rms_ratio : kRmsErrorRatio,
                                           .values = results.*tensor,
                                           .exact = exact.*tensor,
                                           .naive = naive.*tensor}));
@@ -75,7 +76,8 @@ CheckResult check_engine(const BlockMask& mask, const reference::Keep& keep, con
     const CaseResults exact = exact_results(values, kept, options.passes);
     const double reference_milliseconds = milliseconds_since(start);
     const CaseResults naive = naive_results(values, kept, options.passes);
-    CheckResult result = compare_results(values, results, exact, naive);
+    CheckResult result = compare_results(values, results, exact, naive,
+                                         options.attention.engine == "cpu" ? kRmsErrorRatio : kTensorCoreLseRmsRatio);
     result.engine_milliseconds = engine_milliseconds;
     result.reference_milliseconds = reference_milliseconds;
     return result;

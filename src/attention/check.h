@@ -33,6 +33,6 @@ CheckResult check_engine(const BlockMask& mask, const reference::Keep& keep, con
 
 // The same for results got otherwise (other strides, a file).
 CheckResult compare_results(const AttentionCase& values, const CaseResults& results, const CaseResults& exact,
-                            const CaseResults& naive);
+                            const CaseResults& naive, double lse_rms_ratio = kRmsErrorRatio);
 
 }  // namespace jali

@@ -127,7 +127,7 @@ std::string text_of(double value) {
 }  // namespace
 
 bool TensorError::rms_passed() const {
-    return elements < kRmsElements || (std::isfinite(rms) && rms <= kRmsErrorRatio * naive_rms);
+    return elements < kRmsElements || (std::isfinite(rms) && rms <= rms_ratio * naive_rms);
 }
 
 bool TensorError::passed() const {
@@ -143,6 +143,7 @@ const TileError* TensorError::worst() const {
 TensorError compare(const Compared& tensor) {
     TensorError result;
     result.name = tensor.name;
+    result.rms_ratio = tensor.rms_ratio;
     result.elements = static_cast<int64_t>(tensor.exact.size());
     double sum = 0, naive_sum = 0, exact_sum = 0;
     for (size_t i = 0; i < tensor.exact.size(); ++i) {
@@ -180,7 +181,7 @@ std::string failure_of(const TensorError& error) {
                    ", and its tile is allowed " + text_of(tile.allowed);
     if (!error.rms_passed())
         return error.name + " has a root mean square error of " + text_of(error.rms) + " and is allowed " +
-               text_of(kRmsErrorRatio * error.naive_rms);
+               text_of(error.rms_ratio * error.naive_rms);
     return {};
 }
 

@@ -18,7 +18,7 @@ namespace jali::test {
 inline double excess_of(const CheckResult& result) {
     double excess = 0.0;
     for (const TensorError& tensor : result.tensors) {
-        if (!tensor.rms_passed()) excess = std::max(excess, tensor.rms / (kRmsErrorRatio * tensor.naive_rms));
+        if (!tensor.rms_passed()) excess = std::max(excess, tensor.rms / (tensor.rms_ratio * tensor.naive_rms));
         for (const TileError& tile : tensor.tiles)
             if (!tile.passed()) excess = std::max(excess, tile.error / tile.allowed);
     }
