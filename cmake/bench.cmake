@@ -1,3 +1,11 @@
+# bench/gpu/attention_table.cpp -> gpu_attention_table, which needs no benchmark library.
+if(JALI_HAS_CUDA)
+    add_executable(gpu_attention_table ${PROJECT_SOURCE_DIR}/bench/gpu/attention_table.cpp)
+    set_target_properties(gpu_attention_table PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    target_include_directories(gpu_attention_table SYSTEM PRIVATE ${JALI_CUDA_INCLUDE_DIR})
+    target_link_libraries(gpu_attention_table PRIVATE jali jali_private)
+endif()
+
 # bench/<name>_bench.cpp, with bench/<name>/*.cpp -> executable <name>_bench in <build>/bench.
 find_package(benchmark QUIET)
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*_bench.cpp)
