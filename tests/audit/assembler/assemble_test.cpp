@@ -152,6 +152,31 @@ TEST_F(Assemble, FindsPtxInFoldersByName) {
     EXPECT_THAT(names, ElementsAre("a.ptx", "b.ptx", "c.ptx"));
 }
 
+TEST_F(Assemble, FindsPtxInsideWheels) {
+    const std::string text = test::read_text(ptx("a.ptx"));
+    write_wheel(isolated_ / "some.whl", {{"package/readme.txt", "no PTX"}, {"package/a.ptx", text}});
+    const std::vector<Assembled> rows = assemble({isolated_ / "some.whl"}, with({"good"}));
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_TRUE(rows[0].succeeded) << rows[0].message;
+    EXPECT_THAT(rows[0].ptx, HasSubstr("some.whl!package/a.ptx"));
+}
+
+TEST_F(Assemble, ReportsWhatItCouldNotReadAndTheRest) {
+    const fs::path good = ptx("a.ptx");
+    const std::string text = test::read_text(good);
+    write_wheel(isolated_ / "damaged.whl", {{"package/a.ptx", text}});
+    std::string bytes = test::read_text(isolated_ / "damaged.whl");
+    bytes[bytes.find("// a.ptx") + 3] ^= 1;  // no longer what its checksum says
+    test::write_text(isolated_ / "damaged.whl", bytes);
+    const std::vector<Assembled> rows = assemble({isolated_ / "damaged.whl", good}, with({"good"}));
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_TRUE(rows[0].succeeded) << rows[0].message;
+    EXPECT_FALSE(rows[1].succeeded);
+    EXPECT_EQ(rows[1].assembler, "");
+    EXPECT_THAT(rows[1].ptx, HasSubstr("damaged.whl"));
+    EXPECT_NE(rows[1].message, "");
+}
+
 TEST_F(Assemble, RemovesThePaddingOfDumps) {
     const fs::path file = ptx("a.ptx");
     const std::string text = test::read_text(file);
