@@ -179,8 +179,27 @@ BlockMask::Parts read_sections(std::span<const uint8_t> body, std::string_view f
     return parts;
 }
 
+// One block mask has one file: stencils are numbered as the runs first name them, and each is named.
+void check_stencil_order(const BlockMask::Parts& parts, std::string_view file) {
+    int32_t named = 0;
+    for (const std::vector<Run>& runs : parts.runs) {
+        for (const Run& run : runs) {
+            if (run.stencil > named) {
+                throw FileError(fmt::format("{} is inconsistent: a run names stencil {} before any names stencil {}",
+                                            file, run.stencil, named));
+            }
+            if (run.stencil == named) ++named;
+        }
+    }
+    if (named != std::ssize(parts.stencils)) {
+        throw FileError(fmt::format("{} is inconsistent: it has {} stencils and its runs name {}", file,
+                                    parts.stencils.size(), named));
+    }
+}
+
 BlockMask decode(std::span<const uint8_t> bytes, const std::string& file, int64_t byte_limit) {
     BlockMask::Parts parts = read_sections(open_frame(bytes, file), file);
+    check_stencil_order(parts, file);
     const int64_t needed = assembled_bytes(parts);
     if (needed > byte_limit) {
         throw LimitError(

@@ -207,6 +207,14 @@ TEST(MaskFile, RefusesWhatIsInconsistentInside) {
                 StartsWith("'" + (folder / "m.jmask").string() + "' is inconsistent: head 0, query tile 0: "));
 }
 
+// One block mask has one file, so that files can be compared.
+TEST(MaskFile, RefusesStencilsOutOfOrderOrUnused) {
+    const std::string start = "the block mask is inconsistent: ";
+    EXPECT_EQ(refusal({.stencil = 1}), start + "a run names stencil 1 before any names stencil 0");
+    EXPECT_EQ(refusal({.stencils = 2, .tail = std::string(2048, '\1')}),
+              start + "it has 2 stencils and its runs name 1");
+}
+
 // Every second row full: the file is short and each key tile has a run for every second query tile.
 BlockMask striped_mask(int32_t tiles) {
     BlockMask::Parts parts;
