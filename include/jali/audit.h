@@ -50,10 +50,10 @@ struct SpillSite {
 };
 
 struct Loop {
-    int64_t begin = 0, end = 0;  // bytes of code, from the header to past the last instruction
+    int64_t begin = 0, end = 0;  // bytes of code, from the header to past the last jump back to it
     int64_t depth = 1;
     bool innermost = false;
-    int64_t instructions = 0, branches = 0;  // of its blocks, inner loops included
+    int64_t instructions = 0, branches = 0;  // of its blocks, inner loops included; BRA, CALL, EXIT and their like
     int64_t role = -1;
     Traffic spills;
 };

@@ -12,10 +12,11 @@
 namespace jali::audit {
 
 struct Block {
-    int64_t begin = 0, end = 0;  // indices of instructions
-    std::vector<int64_t> successors;
-    int64_t loop_depth = -1;  // -1: not reachable
-    int64_t role = -1;        // index into ControlFlow::roles
+    int64_t begin = 0, end = 0;       // indices of instructions
+    std::vector<int64_t> successors;  // within the function: a call goes on behind itself, a return nowhere
+    int64_t callee = -1;              // the block that a call at the end of this one enters, where known
+    int64_t loop_depth = -1;          // -1: not reachable
+    int64_t role = -1;                // index into ControlFlow::roles; -1: not reachable
 };
 
 // What the file says beside the code.
@@ -31,7 +32,9 @@ struct ControlFlow {
     std::vector<Role> roles;        // by begin; their Traffic is empty
 };
 
-// `registers` is the kernel's register count: the budget before any setmaxnreg (USETMAXREG).
+// `registers` is the kernel's register count: the budget before any setmaxnreg (USETMAXREG). Time and memory are linear
+// in the code. An indirect jump that `facts` know no targets of leads nowhere, and so does a jump out of the code; what
+// only they reach is not reachable here. loops.h and roles.h say what loops and roles are.
 ControlFlow control_flow_of(std::span<const Instruction> code, const CodeFacts& facts, int64_t registers);
 
 InstructionMix mix_of(std::span<const Instruction> code);
