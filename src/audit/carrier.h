@@ -26,6 +26,23 @@ struct Carrier {
     void drop_pages(size_t size) const;
 };
 
+// Gives back the pages of a carrier behind one who reads it from beginning to end, now and then.
+class PageReturn {
+   public:
+    explicit PageReturn(const Carrier& carrier) : carrier_(carrier) {}
+    // All before `offset` has been passed.
+    void passed(uint64_t offset) {
+        if (offset < returned_ + kEveryBytes) return;
+        carrier_.drop_pages(offset);
+        returned_ = offset;
+    }
+
+   private:
+    static constexpr uint64_t kEveryBytes = uint64_t{32} << 20;
+    const Carrier& carrier_;
+    uint64_t returned_ = 0;
+};
+
 // Throws FileError where the file cannot be read.
 Carrier map_file(const std::filesystem::path& path);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kElfMagic = 0x464c457f;
 constexpr int64_t kMostProblems = 100;
-constexpr uint64_t kDropEveryBytes = uint64_t{32} << 20;
+constexpr uint64_t kPageReturnBytes = uint64_t{1} << 20;  // asked for now and then where nothing is found
 
 bool is_device_code(std::string_view section) {
     return section == ".nv_fatbin" || section == "__nv_relfatbin" || section == ".nvFatBin";
@@ -36,7 +36,7 @@ class Scanner {
             if (offset == range.end) return true;
             const uint64_t past = visit(bytes, offset, range);
             offset = std::max(past, offset + sizeof(uint32_t));
-            drop_pages_before(offset);
+            pages_.passed(offset);
             if (problems_ < kMostProblems) continue;
             visitor_.on_problem({carrier_.origin, fmt::format("{} problems up to offset {}; the rest is not looked at",
                                                               problems_, offset)});
@@ -57,7 +57,7 @@ class Scanner {
             uint32_t word = 0;
             std::memcpy(&word, bytes.data() + offset, sizeof word);
             if (word == kFatBinaryMagic || word == kElfMagic) return offset;
-            if (offset % kDropEveryBytes == 0) drop_pages_before(offset);
+            if (offset % kPageReturnBytes == 0) pages_.passed(offset);
         }
         return bytes.size();
     }
@@ -103,16 +103,10 @@ class Scanner {
         }
     }
 
-    void drop_pages_before(uint64_t offset) {
-        if (offset < dropped_ + kDropEveryBytes) return;
-        carrier_.drop_pages(offset);
-        dropped_ = offset;
-    }
-
     const Carrier& carrier_;
     const WalkVisitor& visitor_;
     int64_t fat_binaries_ = 0, cubins_ = 0, problems_ = 0;
-    uint64_t dropped_ = 0;
+    PageReturn pages_{carrier_};
 };
 
 }  // namespace

@@ -166,8 +166,14 @@ class Reading {
     }
 
     Audit result() {
-        for (std::vector<Kernel>& kernels : in_order(std::move(kernels_)))
+        std::vector<std::vector<Kernel>> images = in_order(std::move(kernels_));
+        size_t count = 0;
+        for (const std::vector<Kernel>& kernels : images) count += kernels.size();
+        audit_.kernels.reserve(count);
+        for (std::vector<Kernel>& kernels : images) {
             std::move(kernels.begin(), kernels.end(), std::back_inserter(audit_.kernels));
+            kernels = {};
+        }
         audit_.problems = in_order(std::move(problems_));
         if (problems_left_out_ > 0)
             audit_.problems.push_back({"", fmt::format("{} more problems are left out", problems_left_out_)});

@@ -164,8 +164,10 @@ class Walker {
     }
 
     void walk_ar(const Carrier& carrier, int depth) {
+        PageReturn pages(carrier);
         try {
             read_ar(carrier.bytes, [&](const ArMember& member) {
+                pages.passed(member.offset);
                 walk_carrier(carrier.part(carrier.origin + "!" + member.name, member.offset, member.bytes.size()),
                              Wanted::kWhenKnown, depth + 1);
             });

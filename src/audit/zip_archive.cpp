@@ -12,6 +12,7 @@
 namespace jali::audit {
 namespace {
 
+constexpr uint64_t kPageReturnBytes = uint64_t{32} << 20;
 constexpr size_t kChunkBytes = size_t{1} << 18;
 // Deflate shrinks at most 1,032 times; who claims more for what is large wants to fill the disk.
 constexpr uint64_t kBelievedBytes = uint64_t{64} << 20;
@@ -87,6 +88,12 @@ class Members {
         for (uint64_t done = 0; size > 0; size = read(file.get(), chunk, done)) {
             writer.write({chunk.data(), size});
             done += size;
+            unpacked_ += size;
+            // Members need not lie in order: all that was read goes back, and what is needed again comes again.
+            if (unpacked_ >= kPageReturnBytes) {
+                carrier_.drop_pages(carrier_.bytes.size());
+                unpacked_ = 0;
+            }
         }
         visitor_.on_member(writer.finish(carrier_.origin + "!" + name));
     }
@@ -114,6 +121,7 @@ class Members {
     const ZipVisitor& visitor_;
     ZipHandle zip_;
     uint64_t stored_left_;
+    uint64_t unpacked_ = 0;  // since pages were given back
 };
 
 }  // namespace

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
 #include "audit/ar_archive.h"
 #include "audit/carriers.h"
 #include "audit/zip_archive.h"
@@ -104,6 +108,52 @@ TEST(Wheel, ACorruptMemberDoesNotHideTheOthers) {
     EXPECT_THAT(it.origins(), ElementsAre("pkg.whl!b.cubin"));
     ASSERT_EQ(it.problems.size(), 1U);
     EXPECT_THAT(it.problems[0], StartsWith("pkg.whl!a.cubin: does not unpack past its byte "));
+}
+
+// Where the entry of member `index` begins in the directory at the end of a zip.
+size_t directory_entry(const Bytes& bytes, int index) {
+    const std::string_view magic = "PK\001\002";
+    auto at = bytes.begin();
+    for (int i = 0; i <= index; ++i) at = std::search(at + (i > 0 ? 1 : 0), bytes.end(), magic.begin(), magic.end());
+    return static_cast<size_t>(at - bytes.begin());
+}
+
+TEST(Wheel, MembersThatShareTheirBytesAreRefused) {
+    std::string content;
+    for (uint32_t i = 1; i < 5000; ++i) content += static_cast<char>(i * i * 2654435761U >> 24);
+    Bytes bytes = zip({{"a.cubin", cubin(content)}, {"b.cubin", cubin("b")}});
+    const size_t a = directory_entry(bytes, 0), b = directory_entry(bytes, 1);
+    // All but the name, which is as long: the second is the first again.
+    std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(a), 46, bytes.begin() + static_cast<ptrdiff_t>(b));
+    const Found it = found_in(bytes, "pkg.whl");
+    EXPECT_THAT(it.origins(), ElementsAre("pkg.whl!a.cubin"));
+    ASSERT_EQ(it.problems.size(), 1U);
+    EXPECT_THAT(it.problems[0], testing::MatchesRegex("pkg.whl!b.cubin: takes [0-9]+ bytes and the members before it "
+                                                      "left [0-9]+ of the file's [0-9]+"));
+}
+
+TEST(Wheel, MembersThatClaimToShrinkByAnythingAreRefused) {
+    Bytes bytes = zip({{"a.cubin", cubin(std::string(100, 'a'))}});
+    put(bytes, directory_entry(bytes, 0) + 24, uint32_t{2'000'000'000});
+    EXPECT_THAT(found_in(bytes, "pkg.whl").problems,
+                ElementsAre(testing::MatchesRegex("pkg.whl!a.cubin: would unpack from [0-9]+ to 2000000000 bytes, over "
+                                                  "1100 times as many")));
+}
+
+TEST(Wheel, SaysWhereThereIsNoRoomForALargeMember) {
+    const char* before = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+    const std::string kept = before == nullptr ? "" : before;
+    const jali::test::TemporaryFolder folder;
+    write_bytes(folder / "pkg.whl", zip({{"big.cubin", cubin(std::string(2 << 20, 'b'))}, {"k.cubin", cubin("k")}}));
+    setenv("TMPDIR", "/nowhere", 1);  // NOLINT(concurrency-mt-unsafe)
+    const Found it = found_in(folder / "pkg.whl");
+    if (before == nullptr)
+        unsetenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+    else
+        setenv("TMPDIR", kept.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    EXPECT_THAT(it.origins(), ElementsAre("pkg.whl!k.cubin"));
+    EXPECT_THAT(it.problems, ElementsAre("pkg.whl!big.cubin: cannot make a temporary file in '/nowhere': No such file "
+                                         "or directory"));
 }
 
 TEST(Wheel, ThatIsCutIsAProblem) {
