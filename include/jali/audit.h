@@ -66,21 +66,25 @@ struct Role {
     Traffic spills;
 };
 
-// Instructions by kind. A kind is what the machine does, not the mnemonic: IMAD.MOV is a move.
+// Instructions by kind. A kind is what the machine does, not the mnemonic: IMAD.MOV is a move. The counters up to
+// `unknown` add up to the total; those of IMAD count again what is among them.
 struct InstructionMix {
     int64_t total = 0;
     int64_t matrix = 0;        // HMMA, IMMA, QMMA, HGMMA, UTCHMMA ... : products of tiles
-    int64_t async_copies = 0;  // UTMALDG, UBLKCP, LDGSTS ...: TMA and other asynchronous copies
+    int64_t async_copies = 0;  // UTMALDG, UBLKCP, LDGSTS, UTCCP ...: TMA and other asynchronous copies
     int64_t special = 0;       // MUFU
-    int64_t shared = 0, global = 0, local = 0, constant = 0;  // loads, stores, atomics by memory
-    int64_t barriers = 0;                                     // BAR, SYNCS, DEPBAR, fences
-    int64_t branches = 0;                                     // BRA, BRX, CALL, RET, EXIT, BSYNC ...
-    int64_t moves = 0;                                        // MOV, IMAD.MOV, UMOV, R2UR, S2R ...
+    // Loads, stores, atomics by memory. Generic addresses, textures and surfaces count as global; tensor memory is that
+    // of sm_100: LDTM, STTM.
+    int64_t shared = 0, global = 0, local = 0, constant = 0, tensor_memory = 0;
+    int64_t barriers = 0;  // BAR, SYNCS, DEPBAR, WARPGROUP, WARPSYNC, fences
+    int64_t branches = 0;  // BRA, BRX, CALL, RET, EXIT, BSSY, BSYNC ...
+    int64_t moves = 0;     // MOV, IMAD.MOV, UMOV, R2UR, S2R, SHFL ...
     int64_t conversions = 0;
     int64_t floats = 0, integers = 0, predicates = 0;  // the rest of the arithmetic; predicates: SETP, PLOP3 ...
-    int64_t logic = 0;                                 // LOP3, SHF, PRMT
+    int64_t logic = 0;                                 // LOP3, SHF, PRMT, IMAD.SHL
+    int64_t others = 0;                                // NOP, CCTL, NANOSLEEP, USETMAXREG ...
+    int64_t unknown = 0;                               // opcodes that this reader has no name for
     int64_t imad_mov = 0, imad_shl = 0, imad_iadd = 0, imad_wide = 0, imad = 0;  // IMAD apart; `imad`: true products
-    int64_t unknown = 0;  // opcodes that this reader has no name for
 };
 
 // Instructions between a load and the first that waits for or reads its result, in the order of the code.

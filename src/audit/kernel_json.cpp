@@ -62,13 +62,29 @@ Json json_of(const LoadDistance& distance) {
 }
 
 Json json_of(const InstructionMix& mix) {
-    return {{"total", mix.total},         {"matrix", mix.matrix},       {"async_copies", mix.async_copies},
-            {"special", mix.special},     {"shared", mix.shared},       {"global", mix.global},
-            {"local", mix.local},         {"constant", mix.constant},   {"barriers", mix.barriers},
-            {"branches", mix.branches},   {"moves", mix.moves},         {"conversions", mix.conversions},
-            {"floats", mix.floats},       {"integers", mix.integers},   {"predicates", mix.predicates},
-            {"logic", mix.logic},         {"imad_mov", mix.imad_mov},   {"imad_shl", mix.imad_shl},
-            {"imad_iadd", mix.imad_iadd}, {"imad_wide", mix.imad_wide}, {"imad", mix.imad},
+    return {{"total", mix.total},
+            {"matrix", mix.matrix},
+            {"async_copies", mix.async_copies},
+            {"special", mix.special},
+            {"shared", mix.shared},
+            {"global", mix.global},
+            {"local", mix.local},
+            {"constant", mix.constant},
+            {"tensor_memory", mix.tensor_memory},
+            {"barriers", mix.barriers},
+            {"branches", mix.branches},
+            {"moves", mix.moves},
+            {"conversions", mix.conversions},
+            {"floats", mix.floats},
+            {"integers", mix.integers},
+            {"predicates", mix.predicates},
+            {"logic", mix.logic},
+            {"others", mix.others},
+            {"imad_mov", mix.imad_mov},
+            {"imad_shl", mix.imad_shl},
+            {"imad_iadd", mix.imad_iadd},
+            {"imad_wide", mix.imad_wide},
+            {"imad", mix.imad},
             {"unknown", mix.unknown}};
 }
 

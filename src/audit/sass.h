@@ -9,16 +9,18 @@
 
 namespace jali::audit {
 
-// What an instruction does, as InstructionMix counts it.
+// What an instruction does, as InstructionMix counts it. Where the same operation does several things, the operands
+// decide: IMAD and HFMA2 that multiply zeros are moves, IMAD by a power of two and no addend is a shift.
 enum class InstructionKind {
     kUnknown,
     kMatrix,
     kAsyncCopy,
     kSpecial,
     kShared,
-    kGlobal,
+    kGlobal,  // with generic addresses, textures, surfaces and multicast memory
     kLocal,
     kConstant,
+    kTensorMemory,
     kBarrier,
     kBranch,
     kMove,
@@ -27,7 +29,7 @@ enum class InstructionKind {
     kInteger,
     kPredicate,
     kLogic,
-    kOther,  // NOP, S2R's like: known, and none of the above
+    kOther,  // NOP, CCTL, USETMAXREG and their like: known, and none of the above
 };
 
 struct Instruction {
@@ -36,14 +38,23 @@ struct Instruction {
     std::string_view mnemonic;   // "IMAD", "STL"; empty where unknown. Lives as long as the program.
     InstructionKind kind = InstructionKind::kUnknown;
     bool predicated = false;  // guarded by a predicate other than PT
+    uint16_t sm = 0;          // 90 of "sm_90a"
+    int64_t target = -1;  // offset that a BRA, CALL, BSSY or WARPSYNC names; -1: none. Nobody checked that it exists.
 
-    uint32_t opcode() const { return static_cast<uint32_t>(low & 0xfff); }
+    uint32_t opcode() const { return static_cast<uint32_t>(low & 0xfff); }  // operation and form of the operands
+    uint32_t operation() const { return static_cast<uint32_t>(low & 0x1ff); }
 };
 
-// Decodes whole instructions; code whose size is no multiple of 16 bytes throws FileError. `arch` is "sm_90a".
+// Decodes whole instructions. `arch` is "sm_90a". Throws FileError: older than sm_80, no architecture, code whose size
+// is no multiple of 16 bytes. An operation that nobody has seen yet gets no name and the kind kUnknown.
 std::vector<Instruction> decode(std::span<const uint8_t> code, std::string_view arch);
 
-// Of a load or store: bytes that a thread moves.
+// Of a load or store of local, shared, global, constant or generic memory, of LDGSTS, LDSM and STSM: bytes that a
+// thread moves. 0 for others, atomics and bulk copies among them.
 int64_t access_bytes(const Instruction& instruction);
+
+// What an IMAD is used for; kNotImad for other operations.
+enum class ImadUse { kNotImad, kMove, kShift, kAdd, kWide, kProduct };
+ImadUse imad_use(const Instruction& instruction);
 
 }  // namespace jali::audit

@@ -1,0 +1,186 @@
+#include "audit/sass.h"
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "audit/sass_operations.h"
+#include "jali/error.h"
+
+namespace jali::audit {
+namespace {
+
+constexpr size_t kInstructionBytes = 16;
+constexpr uint64_t kRZ = 255;  // the register that is zero
+
+// `count` bits from bit `first`, counted over both words; no field crosses them.
+uint64_t bits(const Instruction& instruction, unsigned first, unsigned count) {
+    const uint64_t word = first < 64 ? instruction.low >> first : instruction.high >> (first - 64);
+    return word & ((uint64_t{1} << count) - 1);
+}
+
+int architecture_number(std::string_view arch) {
+    int number = 0;
+    constexpr std::string_view kPrefix = "sm_";
+    if (arch.starts_with(kPrefix)) std::from_chars(arch.data() + kPrefix.size(), arch.data() + arch.size(), number);
+    if (number < 80 || number > 999)
+        throw FileError("Machine code of \"" + std::string(arch) + "\" is not read; sm_80 and later is");
+    return number;
+}
+
+// The distance of a branch, in bytes from the next instruction, is a signed number of words from bit 34 on. Since sm_90
+// its low eight bits are bits 16 to 23 instead, but not in BSSY, which has a register there.
+int64_t branch_distance(const Instruction& instruction, bool split) {
+    const auto words = static_cast<int64_t>((instruction.low >> 34 | instruction.high << 30) << 16) >> 16;
+    if (!split) return words * 4;
+    return words * 1024 + static_cast<int64_t>(bits(instruction, 16, 8)) * 4;
+}
+
+int64_t branch_target(const Instruction& instruction) {
+    constexpr uint32_t kCallRelative = 0x144, kBssy = 0x145, kBra = 0x147, kWarpsyncRegister = 0x348;
+    const bool split = instruction.sm >= 90;
+    const int64_t next = instruction.offset + static_cast<int64_t>(kInstructionBytes);
+    switch (instruction.operation()) {
+        case kBssy:
+            return next + branch_distance(instruction, false);
+        case kCallRelative:
+            // With a register the target is not in the code.
+            return (instruction.opcode() >> 9) == 1 ? -1 : next + branch_distance(instruction, split);
+        case kBra:
+            return next + branch_distance(instruction, split);
+        case kWarpsyncRegister & 0x1ff: {
+            // WARPSYNC.COLLECTIVE alone has one.
+            constexpr unsigned kCollective = 86;
+            if (instruction.opcode() != kWarpsyncRegister || bits(instruction, kCollective, 1) == 0) return -1;
+            return next + branch_distance(instruction, split);
+        }
+        default:
+            return -1;
+    }
+}
+
+// Whether both factors of a multiply-add are zero registers. Where the factor or the addend is no register, the other
+// of the two is at bit 64.
+bool adds_only(const Instruction& instruction) {
+    if (bits(instruction, 24, 8) != kRZ) return false;
+    switch (instruction.opcode() >> 9) {
+        case 1:
+            return bits(instruction, 32, 8) == kRZ;
+        case 2:
+        case 3:
+        case 7:
+            return bits(instruction, 64, 8) == kRZ;
+        default:
+            return true;  // zero times something else
+    }
+}
+
+// Operations of which modifiers decide the name.
+std::string_view name_by_modifiers(const Instruction& instruction, std::string_view name) {
+    const uint32_t form = instruction.opcode() >> 9;
+    switch (instruction.operation()) {
+        case 0x1ab:
+            return form == 2 ? "CGAERRBAR" : name;
+        case 0x1c7:
+            return form == 6 ? "UCGABAR_WAIT" : name;
+        case 0x1ea:
+            switch (bits(instruction, 72, 2)) {
+                case 1:
+                    return "UTCIMMA";
+                case 3:
+                    return "UTCQMMA";
+                default:
+                    return bits(instruction, 63, 1) != 0 ? "UTCOMMA" : name;
+            }
+        default:
+            return name;
+    }
+}
+
+InstructionKind kind_by_operands(const Instruction& instruction, InstructionKind kind) {
+    switch (imad_use(instruction)) {
+        case ImadUse::kMove:
+            return InstructionKind::kMove;
+        case ImadUse::kShift:
+            return InstructionKind::kLogic;
+        case ImadUse::kNotImad:
+            break;
+        default:
+            return kind;
+    }
+    // UIMAD without factors, and HFMA2 of two zeros, by which the assembler moves a constant.
+    const bool moves = instruction.operation() == 0x0a4 || instruction.mnemonic == "HFMA2";
+    return moves && adds_only(instruction) ? InstructionKind::kMove : kind;
+}
+
+}  // namespace
+
+std::vector<Instruction> decode(std::span<const uint8_t> code, std::string_view arch) {
+    const int sm = architecture_number(arch);
+    if (code.size() % kInstructionBytes != 0)
+        throw FileError("Machine code has " + std::to_string(code.size()) + " bytes, which is no multiple of " +
+                        std::to_string(kInstructionBytes));
+    std::vector<Instruction> instructions(code.size() / kInstructionBytes);
+    for (size_t i = 0; i < instructions.size(); ++i) {
+        Instruction& instruction = instructions[i];
+        const uint8_t* bytes = code.data() + i * kInstructionBytes;
+        std::memcpy(&instruction.low, bytes, sizeof instruction.low);
+        std::memcpy(&instruction.high, bytes + sizeof instruction.low, sizeof instruction.high);
+        instruction.offset = static_cast<int64_t>(i * kInstructionBytes);
+        instruction.sm = static_cast<uint16_t>(sm);
+        instruction.predicated = bits(instruction, 12, 4) != 7;
+        const Operation* operation = find_operation(instruction.operation(), sm);
+        if (operation == nullptr) continue;
+        instruction.mnemonic = name_by_modifiers(instruction, operation->mnemonic);
+        instruction.kind = kind_by_operands(instruction, operation->kind);
+        instruction.target = branch_target(instruction);
+    }
+    return instructions;
+}
+
+int64_t access_bytes(const Instruction& instruction) {
+    constexpr int64_t kBytes[] = {1, 1, 2, 2, 4, 8, 16, 0};
+    switch (instruction.operation()) {
+        case 0x180:  // LD
+        case 0x181:  // LDG
+        case 0x182:  // LDC
+        case 0x183:  // LDL
+        case 0x184:  // LDS
+        case 0x185:  // ST
+        case 0x186:  // STG
+        case 0x187:  // STL
+        case 0x188:  // STS
+        case 0x1ac:  // LDCU
+        case 0x0b9:  // ULDC
+        case 0x0bb:  // ULDC of a bindless constant
+            return kBytes[bits(instruction, 73, 3)];
+        case 0x17e:  // LDG of two times four registers
+        case 0x17f:  // STG
+            return 32;
+        case 0x1ae:  // LDGSTS
+            return instruction.sm >= 100 ? int64_t{4} << bits(instruction, 74, 2) : kBytes[bits(instruction, 73, 3)];
+        case 0x03b:    // LDSM: one, two or four matrices, each a register; 16 x 16 bytes are two
+        case 0x044: {  // STSM
+            const int64_t bytes = int64_t{4} << bits(instruction, 72, 2);
+            return bits(instruction, 75, 3) == 7 ? 2 * bytes : bytes;
+        }
+        default:
+            return 0;
+    }
+}
+
+ImadUse imad_use(const Instruction& instruction) {
+    constexpr uint32_t kImad = 0x024, kImadWide = 0x025, kImadHigh = 0x027;
+    if (instruction.operation() == kImadWide) return ImadUse::kWide;
+    if (instruction.operation() == kImadHigh) return ImadUse::kProduct;
+    if (instruction.operation() != kImad) return ImadUse::kNotImad;
+    const bool with_carry = bits(instruction, 74, 1) != 0;
+    const bool is_by_number = (instruction.opcode() >> 9) == 4;
+    const uint64_t factor = bits(instruction, 32, 32);
+    if (adds_only(instruction)) return with_carry ? ImadUse::kAdd : ImadUse::kMove;
+    if (is_by_number && factor == 1) return ImadUse::kAdd;
+    if (is_by_number && std::has_single_bit(factor) && bits(instruction, 64, 8) == kRZ) return ImadUse::kShift;
+    return ImadUse::kProduct;
+}
+
+}  // namespace jali::audit
