@@ -28,37 +28,6 @@ int architecture_number(std::string_view arch) {
     return number;
 }
 
-// The distance of a branch, in bytes from the next instruction, is a signed number of words from bit 34 on. Since sm_90
-// its low eight bits are bits 16 to 23 instead, but not in BSSY, which has a register there.
-int64_t branch_distance(const Instruction& instruction, bool split) {
-    const auto words = static_cast<int64_t>((instruction.low >> 34 | instruction.high << 30) << 16) >> 16;
-    if (!split) return words * 4;
-    return words * 1024 + static_cast<int64_t>(bits(instruction, 16, 8)) * 4;
-}
-
-int64_t branch_target(const Instruction& instruction) {
-    constexpr uint32_t kCallRelative = 0x144, kBssy = 0x145, kBra = 0x147, kWarpsyncRegister = 0x348;
-    const bool split = instruction.sm >= 90;
-    const int64_t next = instruction.offset + static_cast<int64_t>(kInstructionBytes);
-    switch (instruction.operation()) {
-        case kBssy:
-            return next + branch_distance(instruction, false);
-        case kCallRelative:
-            // With a register the target is not in the code.
-            return (instruction.opcode() >> 9) == 1 ? -1 : next + branch_distance(instruction, split);
-        case kBra:
-            return next + branch_distance(instruction, split);
-        case kWarpsyncRegister & 0x1ff: {
-            // WARPSYNC.COLLECTIVE alone has one.
-            constexpr unsigned kCollective = 86;
-            if (instruction.opcode() != kWarpsyncRegister || bits(instruction, kCollective, 1) == 0) return -1;
-            return next + branch_distance(instruction, split);
-        }
-        default:
-            return -1;
-    }
-}
-
 // Whether both factors of a multiply-add are zero registers. Where the factor or the addend is no register, the other
 // of the two is at bit 64.
 bool adds_only(const Instruction& instruction) {
@@ -133,7 +102,6 @@ std::vector<Instruction> decode(std::span<const uint8_t> code, std::string_view 
         if (operation == nullptr) continue;
         instruction.mnemonic = name_by_modifiers(instruction, operation->mnemonic);
         instruction.kind = kind_by_operands(instruction, operation->kind);
-        instruction.target = branch_target(instruction);
     }
     return instructions;
 }

@@ -39,7 +39,6 @@ struct Instruction {
     InstructionKind kind = InstructionKind::kUnknown;
     bool predicated = false;  // guarded by a predicate other than PT
     uint16_t sm = 0;          // 90 of "sm_90a"
-    int64_t target = -1;  // offset that a BRA, CALL, BSSY or WARPSYNC names; -1: none. Nobody checked that it exists.
 
     uint32_t opcode() const { return static_cast<uint32_t>(low & 0xfff); }  // operation and form of the operands
     uint32_t operation() const { return static_cast<uint32_t>(low & 0x1ff); }
