@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "audit/cubin_file.h"
+#include "audit/cubin_kernels.h"
 #include "audit/demangle.h"
 #include "audit/spills.h"
 #include "jali/audit.h"
@@ -97,18 +98,28 @@ bool is_wanted(const ReadOptions& options, const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<Kernel> read_cubin(std::span<const uint8_t> bytes, const std::string& origin, const ReadOptions& options) {
+CubinKernels read_kernels(std::span<const uint8_t> bytes, const std::string& origin, const ReadOptions& options) {
     CubinFile file(bytes);
-    std::vector<Kernel> kernels;
-    if (!options.arch.empty() && file.arch() != options.arch) return kernels;
+    CubinKernels found;
+    if (!options.arch.empty() && file.arch() != options.arch) return found;
     for (const CubinFunction& function : file.functions()) {
         if (!function.is_entry) continue;
-        Kernel kernel = read_kernel(file, function);
-        if (!is_wanted(options, kernel)) continue;
-        kernel.origin = origin;
-        kernels.push_back(std::move(kernel));
+        try {
+            Kernel kernel = read_kernel(file, function);
+            if (!is_wanted(options, kernel)) continue;
+            kernel.origin = origin;
+            found.kernels.push_back(std::move(kernel));
+        } catch (const FileError& error) {
+            found.problems.push_back(fmt::format("kernel {}: {}", function.name, error.what()));
+        }
     }
-    return kernels;
+    return found;
+}
+
+std::vector<Kernel> read_cubin(std::span<const uint8_t> bytes, const std::string& origin, const ReadOptions& options) {
+    CubinKernels found = read_kernels(bytes, origin, options);
+    if (!found.problems.empty()) throw FileError(found.problems.front());
+    return std::move(found.kernels);
 }
 
 }  // namespace jali::audit

@@ -116,7 +116,10 @@ class Reading {
             const Image image = unpack(packed);
             // Offsets in a cubin are its own; where it lies in its carrier must be said beside.
             if (packed.carrier_offset > 0) where = fmt::format("cubin at offset {}: ", packed.carrier_offset);
-            keep(order, kernels_of(image));
+            CubinKernels found = reader_(image, reader_options_);
+            keep(order, of_wanted_arch(image, std::move(found.kernels)));
+            for (const std::string& problem : found.problems)
+                keep(order, Problem{packed.image.origin, where + problem});
         } catch (const std::bad_alloc&) {
             keep(order, Problem{packed.image.origin, where + "reading it needs more memory than there is"});
         } catch (const std::exception& error) {
@@ -132,8 +135,7 @@ class Reading {
         }
     }
 
-    std::vector<Kernel> kernels_of(const Image& image) const {
-        std::vector<Kernel> kernels = reader_(image, reader_options_);
+    std::vector<Kernel> of_wanted_arch(const Image& image, std::vector<Kernel> kernels) const {
         for (Kernel& kernel : kernels) {
             // Of "sm_90" and "sm_90a" the longer knows more: old assemblers and old carriers leave the letter out.
             if (arch_number(kernel.arch) == arch_number(image.arch) && image.arch.size() > kernel.arch.size())

@@ -1,3 +1,4 @@
+#include "audit/cubin_kernels.h"
 #include "audit/parallel_read.h"
 #include "jali/audit.h"
 
@@ -5,7 +6,7 @@ namespace jali::audit {
 
 Audit read(const std::filesystem::path& path, const ReadOptions& options) {
     return read_images(path, options, [](const Image& image, const ReadOptions& wanted) {
-        return read_cubin(image.bytes, image.origin, wanted);
+        return read_kernels(image.bytes, image.origin, wanted);
     });
 }
 

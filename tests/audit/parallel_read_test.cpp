@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // One kernel a cubin, called like its content; "bad" is none.
-std::vector<Kernel> content_reader(const Image& image, const ReadOptions&) {
+CubinKernels content_reader(const Image& image, const ReadOptions&) {
     const auto bytes = ElfImage(image.bytes).section(".text.k")->bytes;
     Kernel kernel;
     kernel.name = std::string(bytes.begin(), bytes.end());
@@ -32,7 +32,8 @@ std::vector<Kernel> content_reader(const Image& image, const ReadOptions&) {
     kernel.arch = "sm_90";
     if (kernel.name.starts_with("bad")) throw FileError("there is nothing good at offset 7");
     if (kernel.name == "huge") throw std::bad_alloc();
-    return {kernel};
+    if (kernel.name == "half") return {{kernel}, {"kernel other: has no code at offset 9"}};
+    return {{kernel}, {}};
 }
 
 std::vector<std::string> names(const Audit& audit) {
@@ -58,9 +59,9 @@ TEST(ThreadedRead, KeepsTheOrderOfTheFile) {
     }
     // The first images take longest.
     const auto slow_start = [](const Image& image, const ReadOptions& options) {
-        std::vector<Kernel> kernels = content_reader(image, options);
-        if (std::stoi(kernels[0].name) < 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        return kernels;
+        CubinKernels found = content_reader(image, options);
+        if (std::stoi(found.kernels[0].name) < 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        return found;
     };
     for (const int64_t threads : {1, 2, 7})
         EXPECT_EQ(names(audit_of(fat_binary(entries), {.threads = threads}, slow_start)), expected);
@@ -78,6 +79,13 @@ TEST(ThreadedRead, AProblemLosesNothingElse) {
     EXPECT_EQ(audit.problems[0].sentence, "cubin at offset 80: there is nothing good at offset 7");
     EXPECT_THAT(audit.problems[1].sentence, testing::EndsWith("reading it needs more memory than there is"));
     EXPECT_THAT(audit.problems[2].sentence, testing::EndsWith("ELF file ends after 8 of the 64 bytes of its header"));
+}
+
+TEST(ThreadedRead, AKernelThatIsWrongLosesNoOtherOfItsCubin) {
+    const Audit audit = audit_of(fat_binary({{.bytes = cubin("half")}}));
+    EXPECT_THAT(names(audit), ElementsAre("half"));
+    ASSERT_EQ(audit.problems.size(), 1U);
+    EXPECT_EQ(audit.problems[0].sentence, "cubin at offset 80: kernel other: has no code at offset 9");
 }
 
 TEST(ThreadedRead, CountsWhatIsNotRead) {
