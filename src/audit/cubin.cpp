@@ -6,6 +6,7 @@
 #include "audit/cubin_file.h"
 #include "audit/cubin_kernels.h"
 #include "audit/demangle.h"
+#include "audit/kernel_code.h"
 #include "audit/spills.h"
 #include "jali/audit.h"
 #include "jali/error.h"
@@ -86,8 +87,8 @@ Kernel read_kernel(CubinFile& file, const CubinFunction& entry) {
     kernel.stack_bytes = entry.frame_bytes;
     kernel.code_bytes = static_cast<int64_t>(code.size());
     kernel.code_sha256 = sha256_of(code);
-    kernel.mix.total = static_cast<int64_t>(code.size() / kInstructionBytes);
     read_spills(info, entry, kernel);
+    read_code(code, code_facts_of(info, static_cast<int64_t>(entry.begin)), kernel);
     return kernel;
 }
 

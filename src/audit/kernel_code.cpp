@@ -1,0 +1,100 @@
+#include "audit/kernel_code.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "audit/instruction_mix.h"
+#include "audit/sass.h"
+#include "audit/spills.h"
+
+namespace jali::audit {
+namespace {
+
+constexpr int64_t kInstructionBytes = 16;
+constexpr int64_t kMostWeightedDepth = 4;
+
+// 10^depth: a loop is taken to run ten times.
+int64_t weight_of(int64_t depth) {
+    int64_t weight = 1;
+    for (int64_t i = 0; i < std::min(depth, kMostWeightedDepth); ++i) weight *= 10;
+    return weight;
+}
+
+// Without annotations: what goes by the stack pointer to local memory. A local array that is indexed by a register is
+// not among it; one whose index the assembler knew is.
+void find_spills(std::span<const uint8_t> code, Kernel& kernel) {
+    for (int64_t offset = 0; offset + kInstructionBytes <= std::ssize(code); offset += kInstructionBytes) {
+        const std::optional<SpillSite> site = spill_at(code, offset);
+        if (!site || site->in_shared_memory || site->slot < 0) continue;
+        kernel.spill_sites.push_back(*site);
+        add(kernel.spills, *site);
+    }
+}
+
+// The frame split: spill slots are what the sites name, arrays the rest.
+void split_frame(Kernel& kernel) {
+    std::vector<std::pair<int64_t, int64_t>> slots;
+    for (const SpillSite& site : kernel.spill_sites)
+        if (!site.in_shared_memory && site.slot >= 0) slots.emplace_back(site.slot, site.slot + site.bytes);
+    std::sort(slots.begin(), slots.end());
+    int64_t covered_to = 0;
+    kernel.spill_frame_bytes = 0;
+    for (const auto& [begin, end] : slots) {
+        kernel.spill_frame_bytes += std::max<int64_t>(0, end - std::max(begin, covered_to));
+        covered_to = std::max(covered_to, end);
+    }
+    kernel.spill_frame_bytes = std::min(kernel.spill_frame_bytes, kernel.stack_bytes);
+    kernel.array_bytes = kernel.stack_bytes - kernel.spill_frame_bytes;
+}
+
+void place_spills(const ControlFlow& flow, Kernel& kernel) {
+    for (SpillSite& site : kernel.spill_sites) {
+        const auto index = static_cast<size_t>(site.offset / kInstructionBytes);
+        if (index >= flow.block_of.size()) continue;
+        const Block& block = flow.blocks[static_cast<size_t>(flow.block_of[index])];
+        site.loop_depth = block.loop_depth;
+        site.role = block.role;
+        add(kernel.spills_weighted, site, weight_of(site.loop_depth));
+        if (site.role >= 0) add(kernel.roles[static_cast<size_t>(site.role)].spills, site);
+        for (Loop& loop : kernel.loops)
+            if (loop.begin <= site.offset && site.offset < loop.end && block.loop_depth >= loop.depth)
+                add(loop.spills, site);
+    }
+}
+
+}  // namespace
+
+CodeFacts code_facts_of(const CodeInfo& info, int64_t begin) {
+    constexpr size_t kHeaderWords = 3;
+    CodeFacts facts;
+    for (const std::span<const uint8_t> bytes : info.indirect_branches) {
+        const NvRecord record{.attribute = 0, .value = 0, .bytes = bytes};
+        for (size_t at = 0; at + kHeaderWords <= record.words();) {
+            const size_t count = record.word(at + 2);
+            if (count > record.words() - at - kHeaderWords) break;
+            std::vector<int64_t>& targets = facts.indirect_targets[int64_t{record.word(at)} - begin];
+            for (size_t i = 0; i < count; ++i) targets.push_back(int64_t{record.word(at + kHeaderWords + i)} - begin);
+            at += kHeaderWords + count;
+        }
+    }
+    return facts;
+}
+
+void read_code(std::span<const uint8_t> code, const CodeFacts& facts, Kernel& kernel) {
+    const std::vector<Instruction> instructions = decode(code, kernel.arch);
+    ControlFlow flow = control_flow_of(instructions, facts, kernel.registers);
+    kernel.mix = mix_of(instructions);
+    kernel.loops = std::move(flow.loops);
+    kernel.roles = std::move(flow.roles);
+    kernel.global_loads = load_distance_of(instructions, InstructionKind::kGlobal);
+    kernel.shared_loads = load_distance_of(instructions, InstructionKind::kShared);
+    if (kernel.serialisation == Serialisation::kNone && waits_after_every_wgmma(instructions))
+        kernel.serialisation = Serialisation::kObserved;
+    if (kernel.spill_source == SpillSource::kOpcodes) find_spills(code, kernel);
+    split_frame(kernel);
+    place_spills(flow, kernel);
+}
+
+}  // namespace jali::audit
