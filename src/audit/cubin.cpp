@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "audit/cubin_file.h"
 #include "audit/cubin_kernels.h"
 #include "audit/demangle.h"
 #include "audit/kernel_code.h"
+#include "audit/line_table.h"
 #include "audit/spills.h"
 #include "jali/audit.h"
 #include "jali/error.h"
@@ -71,6 +73,35 @@ void read_spills(const CodeInfo& info, const CubinFunction& entry, Kernel& kerne
     }
 }
 
+// The line tables of a cubin and the PTX text that one of them speaks of.
+struct Lines {
+    LineTable source, ptx;
+    std::string ptx_text;
+    std::string problem;  // why there are none, where they are damaged: the kernels are read all the same
+
+    explicit Lines(const ElfImage& elf) {
+        try {
+            source = LineTable(elf, ".debug_line");
+            ptx = LineTable(elf, ".nv_debug_line_sass");
+        } catch (const FileError& error) {
+            problem = std::string("no lines: ") + error.what();
+        }
+        // Its lines end in NUL.
+        if (const ElfSection* text = elf.section(".nv_debug_ptx_txt")) {
+            ptx_text.assign(text->bytes.begin(), text->bytes.end());
+            std::replace(ptx_text.begin(), ptx_text.end(), '\0', '\n');
+        }
+    }
+};
+
+void add_lines(const Lines& lines, const CubinFunction& entry, Kernel& kernel) {
+    for (SpillSite& site : kernel.spill_sites) {
+        const uint64_t offset = entry.begin + static_cast<uint64_t>(site.offset);
+        site.source = lines.source.lines_at(entry.section->index, offset);
+        site.ptx_line = lines.ptx.line_at(entry.section->index, offset);
+    }
+}
+
 Kernel read_kernel(CubinFile& file, const CubinFunction& entry) {
     const CodeInfo& info = file.info_of(*entry.section);
     const std::span<const uint8_t> code = without_padding(entry.code);
@@ -103,12 +134,16 @@ CubinKernels read_kernels(std::span<const uint8_t> bytes, const std::string& ori
     CubinFile file(bytes);
     CubinKernels found;
     if (!options.arch.empty() && file.arch() != options.arch) return found;
+    const Lines lines(file.elf());
+    if (!lines.problem.empty()) found.problems.push_back(lines.problem);
     for (const CubinFunction& function : file.functions()) {
         if (!function.is_entry) continue;
         try {
             Kernel kernel = read_kernel(file, function);
             if (!is_wanted(options, kernel)) continue;
             kernel.origin = origin;
+            add_lines(lines, function, kernel);
+            if (options.keep_ptx_text) kernel.ptx_text = lines.ptx_text;
             found.kernels.push_back(std::move(kernel));
         } catch (const FileError& error) {
             found.problems.push_back(fmt::format("kernel {}: {}", function.name, error.what()));
