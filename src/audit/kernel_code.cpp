@@ -47,6 +47,11 @@ void split_frame(Kernel& kernel) {
     }
     kernel.spill_frame_bytes = std::min(kernel.spill_frame_bytes, kernel.stack_bytes);
     kernel.array_bytes = kernel.stack_bytes - kernel.spill_frame_bytes;
+    // Frames are multiples of 8 bytes.
+    if (kernel.array_bytes < 8) {
+        kernel.spill_frame_bytes = kernel.spill_sites.empty() ? 0 : kernel.stack_bytes;
+        kernel.array_bytes = kernel.stack_bytes - kernel.spill_frame_bytes;
+    }
 }
 
 void place_spills(const ControlFlow& flow, Kernel& kernel) {

@@ -1,0 +1,91 @@
+// What is told of a kernel that spills on purpose: tests/data/audit/spilling.cu, by nvcc 13.0.88 -arch=sm_90 -lineinfo,
+// of which `ptxas -v` says: 264 bytes stack frame, 424 bytes spill stores, 472 bytes spill loads, 32 registers.
+#include "audit/kernel_code.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace jali::audit {
+namespace {
+
+Kernel spilling(const ReadOptions& options = {}) {
+    const Audit audit = read(JALI_TEST_DATA "/audit/spilling.sm_90.cubin", options);
+    EXPECT_TRUE(audit.problems.empty());
+    EXPECT_EQ(audit.kernels.size(), 1U);
+    return audit.kernels.empty() ? Kernel{} : audit.kernels.front();
+}
+
+TEST(KernelCode, SpillsAreTheAssemblersOwnToTheByte) {
+    const Kernel kernel = spilling();
+    EXPECT_EQ(kernel.name, "spilling");
+    EXPECT_EQ(kernel.registers, 32);
+    EXPECT_EQ(kernel.stack_bytes, 264);
+    EXPECT_EQ(kernel.spill_source, SpillSource::kAnnotations);
+    EXPECT_EQ(kernel.spills.store_bytes, 424);
+    EXPECT_EQ(kernel.spills.load_bytes, 472);
+    EXPECT_EQ(kernel.spill_frame_bytes, 264);
+    EXPECT_EQ(kernel.array_bytes, 0);
+    EXPECT_EQ(kernel.mix.unknown, 0);
+}
+
+TEST(KernelCode, SpillsLieInTheLoopThatTheSourceHas) {
+    const Kernel kernel = spilling();
+    ASSERT_EQ(kernel.loops.size(), 1U);
+    ASSERT_EQ(kernel.roles.size(), 1U);
+    EXPECT_TRUE(kernel.loops[0].innermost);
+    EXPECT_EQ(kernel.roles[0].spills, kernel.spills);
+    Traffic inside, weighted;
+    for (const SpillSite& site : kernel.spill_sites) {
+        ASSERT_TRUE(site.loop_depth == 0 || site.loop_depth == 1) << site.offset;
+        Traffic& traffic = inside;
+        if (site.loop_depth == 1) (site.is_store ? traffic.store_bytes : traffic.load_bytes) += site.bytes;
+        const int64_t times = site.loop_depth == 1 ? 10 : 1;
+        (site.is_store ? weighted.store_bytes : weighted.load_bytes) += times * site.bytes;
+    }
+    EXPECT_GT(inside.load_bytes, 0);
+    EXPECT_EQ(kernel.loops[0].spills.load_bytes, inside.load_bytes);
+    EXPECT_EQ(kernel.spills_weighted.store_bytes, weighted.store_bytes);
+    EXPECT_EQ(kernel.spills_weighted.load_bytes, weighted.load_bytes);
+}
+
+TEST(KernelCode, EachSpillHasItsLinesOfSourceAndPtx) {
+    const Kernel kernel = spilling({.keep_ptx_text = true});
+    const int64_t ptx_lines = std::count(kernel.ptx_text.begin(), kernel.ptx_text.end(), '\n');
+    EXPECT_GT(ptx_lines, 100);
+    bool inlined = false;
+    for (const SpillSite& site : kernel.spill_sites) {
+        EXPECT_GT(site.ptx_line, 0) << site.offset;
+        EXPECT_LE(site.ptx_line, ptx_lines) << site.offset;
+        ASSERT_FALSE(site.source.empty()) << site.offset;
+        EXPECT_TRUE(site.source.front().file.ends_with("spilling.cu"));
+        inlined = inlined || site.source.size() == 2;
+    }
+    EXPECT_TRUE(inlined);  // some of polynomial()
+}
+
+TEST(KernelCode, WithoutAnnotationsLocalAccessesByTheStackPointerCount) {
+    Kernel kernel;
+    kernel.arch = "sm_90";
+    kernel.registers = 32;
+    kernel.spill_source = SpillSource::kOpcodes;
+    // A store of R5 to [R1+8] and its load: STL [R1+0x8], R5; LDL R5, [R1+0x8]; EXIT.
+    const uint64_t code[] = {0x0000080501007387, 0x000fe80000100800, 0x0000080001057983,
+                             0x000ea80000100800, 0x000000000000794d, 0x000fea0003800000};
+    read_code({reinterpret_cast<const uint8_t*>(code), sizeof code}, {}, kernel);
+    EXPECT_EQ(kernel.spills, (Traffic{.stores = 1, .loads = 1, .store_bytes = 4, .load_bytes = 4}));
+    ASSERT_EQ(kernel.spill_sites.size(), 2U);
+    EXPECT_EQ(kernel.spill_sites[0].slot, 8);
+}
+
+TEST(KernelCode, IndirectTargetsAreReadUpToTheFirstCutRecord) {
+    const uint32_t words[] = {0x1f0, 0, 2, 0x150, 0x200, 0x300, 0, 9, 0x10};
+    CodeInfo info;
+    info.indirect_branches.emplace_back(reinterpret_cast<const uint8_t*>(words), sizeof words);
+    const CodeFacts facts = code_facts_of(info, 0x100);
+    ASSERT_EQ(facts.indirect_targets.size(), 1U);
+    EXPECT_EQ(facts.indirect_targets.at(0xf0), (std::vector<int64_t>{0x50, 0x100}));
+}
+
+}  // namespace
+}  // namespace jali::audit
