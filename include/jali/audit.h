@@ -87,7 +87,8 @@ struct InstructionMix {
     int64_t imad_mov = 0, imad_shl = 0, imad_iadd = 0, imad_wide = 0, imad = 0;  // IMAD apart; `imad`: true products
 };
 
-// Instructions between a load and the first that waits for or reads its result, in the order of the code.
+// Instructions between a load and the first that waits for its result, in the order of the code; behind the end of a
+// loop it begins anew. Loads whose result nothing waits for are not among them.
 struct LoadDistance {
     int64_t loads = 0;
     int64_t median = 0;
@@ -98,7 +99,7 @@ struct LoadDistance {
 enum class Serialisation {
     kNone,
     kNoted,     // the assembler said so: C7510 to C7515
-    kObserved,  // a wait after every wgmma group, where it was not seen assembling
+    kObserved,  // a wait after every wgmma, where it was not seen assembling
 };
 std::string_view name_of(Serialisation serialisation);  // "none", "noted", "observed"
 

@@ -37,8 +37,4 @@ struct ControlFlow {
 // only they reach is not reachable here. loops.h and roles.h say what loops and roles are.
 ControlFlow control_flow_of(std::span<const Instruction> code, const CodeFacts& facts, int64_t registers);
 
-LoadDistance load_distance_of(std::span<const Instruction> code, InstructionKind memory);  // kGlobal or kShared
-// Whether each wgmma group is followed by its own wait (WARPGROUP.DEPBAR), as ptxas does where it serialises them.
-bool waits_after_every_wgmma(std::span<const Instruction> code);
-
 }  // namespace jali::audit

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "audit/instruction_mix.h"
+#include "audit/load_distance.h"
 #include "audit/sass.h"
+#include "audit/serialisation.h"
 #include "audit/spills.h"
 
 namespace jali::audit {
@@ -93,6 +95,10 @@ void read_code(std::span<const uint8_t> code, const CodeFacts& facts, Kernel& ke
     kernel.mix = mix_of(instructions);
     kernel.loops = std::move(flow.loops);
     kernel.roles = std::move(flow.roles);
+    kernel.global_loads = load_distance_of(instructions, kernel.loops, InstructionKind::kGlobal);
+    kernel.shared_loads = load_distance_of(instructions, kernel.loops, InstructionKind::kShared);
+    if (kernel.serialisation == Serialisation::kNone && waits_after_every_wgmma(instructions))
+        kernel.serialisation = Serialisation::kObserved;
     if (kernel.spill_source == SpillSource::kOpcodes) find_spills(code, kernel);
     split_frame(kernel);
     place_spills(flow, kernel);

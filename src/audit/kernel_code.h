@@ -15,9 +15,9 @@ namespace jali::audit {
 // section.
 CodeFacts code_facts_of(const CodeInfo& info, int64_t begin);
 
-// Fills in mix, loops, roles, and by spill_sites (which must be there) where each spill lies and the traffic of loops and
-// roles. With spill_source kOpcodes it finds the spills first: loads and stores of
-// local memory by the stack pointer.
+// Fills in mix, loops, roles, load distances and serialisation, and by spill_sites (which must be there) where each
+// spill lies and the traffic of loops and roles. With spill_source kOpcodes it finds the spills first: loads and stores
+// of local memory by the stack pointer.
 void read_code(std::span<const uint8_t> code, const CodeFacts& facts, Kernel& kernel);
 
 }  // namespace jali::audit

@@ -13,12 +13,6 @@ namespace {
 constexpr size_t kInstructionBytes = 16;
 constexpr uint64_t kRZ = 255;  // the register that is zero
 
-// `count` bits from bit `first`, counted over both words; no field crosses them.
-uint64_t bits(const Instruction& instruction, unsigned first, unsigned count) {
-    const uint64_t word = first < 64 ? instruction.low >> first : instruction.high >> (first - 64);
-    return word & ((uint64_t{1} << count) - 1);
-}
-
 int architecture_number(std::string_view arch) {
     int number = 0;
     constexpr std::string_view kPrefix = "sm_";

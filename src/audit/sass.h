@@ -44,6 +44,12 @@ struct Instruction {
     uint32_t operation() const { return static_cast<uint32_t>(low & 0x1ff); }
 };
 
+// `count` bits, fewer than 64, from bit `first`, counted over both words; no field crosses them.
+inline uint64_t bits(const Instruction& instruction, unsigned first, unsigned count) {
+    const uint64_t word = first < 64 ? instruction.low >> first : instruction.high >> (first - 64);
+    return word & ((uint64_t{1} << count) - 1);
+}
+
 // Decodes whole instructions. `arch` is "sm_90a". Throws FileError: older than sm_80, no architecture, code whose size
 // is no multiple of 16 bytes. An operation that nobody has seen yet gets no name and the kind kUnknown.
 std::vector<Instruction> decode(std::span<const uint8_t> code, std::string_view arch);

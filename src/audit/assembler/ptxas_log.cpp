@@ -146,7 +146,9 @@ void apply_log(const PtxasLog& log, std::vector<Kernel>& kernels) {
         const auto reported = std::ranges::find(log.kernels, kernel.name, &ReportedKernel::name);
         if (reported == log.kernels.end()) continue;
         kernel.notes = reported->notes;
-        if (std::ranges::any_of(kernel.notes, says_serialised)) kernel.serialisation = Serialisation::kNoted;
+        // Who assembled it knows better than who looks at its code.
+        const bool is_serialised = std::ranges::any_of(kernel.notes, says_serialised);
+        kernel.serialisation = is_serialised ? Serialisation::kNoted : Serialisation::kNone;
     }
 }
 

@@ -55,12 +55,12 @@ TEST(PtxasLog, GivesNotesToTheKernelsThatTheyName) {
     EXPECT_EQ(kernels[1].serialisation, Serialisation::kNoted);
 }
 
-TEST(PtxasLog, LeavesWhatWasObservedWhereNothingWasNoted) {
+TEST(PtxasLog, OverrulesWhatWasObservedWhereNothingWasNoted) {
     std::vector<Kernel> kernels(1);
     kernels[0].name = "first";
     kernels[0].serialisation = Serialisation::kObserved;
     apply_log(parse_ptxas_log(kLog), kernels);
-    EXPECT_EQ(kernels[0].serialisation, Serialisation::kObserved);
+    EXPECT_EQ(kernels[0].serialisation, Serialisation::kNone);
 }
 
 TEST(PtxasLog, GivesNotesWithoutANameToTheOnlyKernel) {
