@@ -182,8 +182,11 @@ struct Occupancy {
     int64_t blocks = 0, warps = 0;  // of an SM
     double share = 0;               // of the warps it can hold
     std::string limit;              // "registers", "shared memory", "threads", "blocks"
+
+    friend bool operator==(const Occupancy&, const Occupancy&) = default;
 };
-// Nothing where the architectures differ in family or a block does not fit. `threads` a block: 0 takes threads_bound.
+// Nothing where the machine code does not run on the device or a block does not fit. `threads` a block: 0 takes
+// threads_bound. As cuda_occupancy.h of the CUDA toolkit computes it, with the largest carve-out for shared memory.
 std::optional<Occupancy> occupancy(const Kernel& kernel, const Device& device, int64_t threads = 0,
                                    int64_t dynamic_shared_bytes = 0);
 
