@@ -148,7 +148,7 @@ struct Audit {
     std::vector<Problem> problems;
     int64_t ptx_images = 0;    // images that hold PTX only, which need an assembler
     int64_t other_images = 0;  // of fat binaries: link-time and other intermediate code, which nothing here reads
-    int64_t old_images = 0;    // for sm_6x and older, whose machine code is another; not read
+    int64_t old_images = 0;    // for what is older than sm_80; not read
 };
 
 struct ReadOptions {
@@ -167,6 +167,23 @@ Audit read(const std::filesystem::path& path, const ReadOptions& options = {});
 // The kernels of one cubin in memory. Throws FileError.
 std::vector<Kernel> read_cubin(std::span<const uint8_t> bytes, const std::string& origin,
                                const ReadOptions& options = {});
+
+// --- Images as files ---
+
+struct UnpackOptions {
+    bool ptx = true, cubins = true;
+    std::string arch;        // only images of this architecture ("sm_90a", PTX of it also); empty: all
+    int64_t most_bytes = 0;  // of an image; 0: no bound
+};
+struct Unpacked {
+    std::vector<std::filesystem::path> files;  // in the order of the images
+    std::vector<Problem> problems;
+};
+// Writes the PTX and the cubins of a path, unpacked, into a folder, which is made where there is none:
+// "0012.sm_90a.cubin", "0013.sm_120.ptx", numbered in the order that they are found in. Throws FileError where `path`
+// does not exist or cannot be opened, or a file cannot be written.
+Unpacked unpack_images(const std::filesystem::path& path, const std::filesystem::path& folder,
+                       const UnpackOptions& options = {});
 
 // --- Theoretical occupancy ---
 

@@ -2,6 +2,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "audit/cubin_file.h"
@@ -123,6 +124,15 @@ Kernel read_kernel(CubinFile& file, const CubinFunction& entry) {
     return kernel;
 }
 
+void check_is_read(const std::string& arch) {
+    constexpr int kFirstArchRead = 80;
+    constexpr size_t kPrefix = 3;  // "sm_"
+    int number = 0;
+    std::from_chars(arch.data() + kPrefix, arch.data() + arch.size(), number);
+    if (number < kFirstArchRead)
+        throw FileError(fmt::format("Machine code of {} is not read; sm_{} and later is", arch, kFirstArchRead));
+}
+
 bool is_wanted(const ReadOptions& options, const Kernel& kernel) {
     const auto contains = [&](const std::string& name) { return name.find(options.name_contains) != name.npos; };
     return contains(kernel.name) || contains(kernel.demangled);
@@ -134,6 +144,7 @@ CubinKernels read_kernels(std::span<const uint8_t> bytes, const std::string& ori
     CubinFile file(bytes);
     CubinKernels found;
     if (!options.arch.empty() && file.arch() != options.arch) return found;
+    check_is_read(file.arch());
     const Lines lines(file.elf());
     if (!lines.problem.empty()) found.problems.push_back(lines.problem);
     for (const CubinFunction& function : file.functions()) {

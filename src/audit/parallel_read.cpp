@@ -23,7 +23,7 @@ constexpr uint64_t kMostBytesInFlight = uint64_t{192} << 20;
 constexpr size_t kMostImagesInFlight = 1024;
 // A hostile file has a problem every few bytes.
 constexpr size_t kMostProblems = 10000;
-constexpr int kFirstArchRead = 70;
+constexpr int kFirstArchRead = 80;
 
 // 90 of "sm_90a"; 0 where it is no such name.
 int arch_number(std::string_view arch) {

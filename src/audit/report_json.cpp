@@ -7,6 +7,18 @@ namespace {
 
 constexpr int kSchema = 1;
 
+// What `ptxas -v` said; null where it said nothing.
+Json json_of(const ReportedKernel& kernel) {
+    const auto known = [](int64_t value) { return value < 0 ? Json(nullptr) : Json(value); };
+    return {{"name", kernel.name},
+            {"registers", known(kernel.registers)},
+            {"stack_bytes", known(kernel.stack_bytes)},
+            {"spill_store_bytes", known(kernel.spill_store_bytes)},
+            {"spill_load_bytes", known(kernel.spill_load_bytes)},
+            {"barriers", known(kernel.barriers)},
+            {"notes", kernel.notes}};
+}
+
 // Its kernels stand in the list of all, from `first_kernel` on.
 Json json_of(const Assembled& run, size_t first_kernel) {
     Json json = {{"ptx", run.ptx},
@@ -20,7 +32,9 @@ Json json_of(const Assembled& run, size_t first_kernel) {
                  {"message", run.message},
                  {"milliseconds", run.milliseconds},
                  {"first_kernel", first_kernel},
-                 {"kernel_count", run.kernels.size()}};
+                 {"kernel_count", run.kernels.size()},
+                 {"reported", Json::array()}};
+    for (const ReportedKernel& kernel : run.reported) json["reported"].push_back(json_of(kernel));
     return json;
 }
 

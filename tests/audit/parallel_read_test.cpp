@@ -92,10 +92,11 @@ TEST(ThreadedRead, CountsWhatIsNotRead) {
     const Audit audit = audit_of(fat_binary({{.kind = 1, .bytes = bytes_of(".version 9.0\n")},
                                              {.kind = 8, .bytes = bytes_of("link-time")},
                                              {.arch = 61, .bytes = cubin("old")},
+                                             {.arch = 75, .bytes = cubin("old")},
                                              {.bytes = cubin("good")}}));
     EXPECT_EQ(audit.ptx_images, 1);
     EXPECT_EQ(audit.other_images, 1);
-    EXPECT_EQ(audit.old_images, 1);
+    EXPECT_EQ(audit.old_images, 2);
     EXPECT_THAT(names(audit), ElementsAre("good"));
 }
 
