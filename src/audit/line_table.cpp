@@ -14,22 +14,32 @@
 namespace jali::audit {
 namespace {
 
-constexpr uint64_t kRelaBytes = 24;
 // No compiler inlines deeper; a table may say so in a circle.
 constexpr size_t kMostInlined = 64;
 
-std::vector<LineRelocation> relocations_of(const ElfImage& elf, std::string_view section_name) {
+uint64_t word_at(std::span<const uint8_t> bytes, uint64_t offset) {
+    uint64_t word = 0;
+    if (offset <= bytes.size() && bytes.size() - offset >= sizeof word)
+        std::memcpy(&word, bytes.data() + offset, sizeof word);
+    return word;
+}
+
+// Until sm_89 the addends stand in the section itself (.rel), from sm_90 on in the relocations (.rela).
+std::vector<LineRelocation> relocations_of(const ElfImage& elf, const ElfSection& section) {
     std::vector<LineRelocation> relocations;
-    const ElfSection* section = elf.section(".rela" + std::string(section_name));
-    if (section == nullptr) return relocations;
+    const ElfSection* table = elf.section(".rela" + std::string(section.name));
+    const bool has_addends = table != nullptr;
+    if (!has_addends) table = elf.section(".rel" + std::string(section.name));
+    if (table == nullptr) return relocations;
     const std::vector<ElfSymbol>& symbols = elf.symbols();
-    for (uint64_t at = 0; at + kRelaBytes <= section->bytes.size(); at += kRelaBytes) {
-        uint64_t words[3];  // offset, symbol and type, addend
-        std::memcpy(words, section->bytes.data() + at, sizeof words);
-        const uint64_t symbol = words[1] >> 32;
+    const uint64_t entry_bytes = has_addends ? 24 : 16;
+    for (uint64_t at = 0; at + entry_bytes <= table->bytes.size(); at += entry_bytes) {
+        const uint64_t offset = word_at(table->bytes, at);
+        const uint64_t symbol = word_at(table->bytes, at + 8) >> 32;
         if (symbol >= symbols.size()) continue;
+        const uint64_t addend = has_addends ? word_at(table->bytes, at + 16) : word_at(section.bytes, offset);
         relocations.push_back(
-            {.offset = words[0], .section = symbols[symbol].section, .address = symbols[symbol].value + words[2]});
+            {.offset = offset, .section = symbols[symbol].section, .address = symbols[symbol].value + addend});
     }
     std::sort(relocations.begin(), relocations.end(),
               [](const LineRelocation& a, const LineRelocation& b) { return a.offset < b.offset; });
@@ -62,7 +72,7 @@ std::string path_of(const LineFile& file) {
 LineTable::LineTable(const ElfImage& elf, std::string_view section_name) {
     const ElfSection* section = elf.section(section_name);
     if (section == nullptr || section->bytes.empty()) return;
-    const std::vector<LineRelocation> relocations = relocations_of(elf, section_name);
+    const std::vector<LineRelocation> relocations = relocations_of(elf, *section);
     strings_ = bytes_of(elf, ".debug_str");
     LineProgramOutput output = run_line_programs({.name = section->name,
                                                   .bytes = section->bytes,
