@@ -99,7 +99,7 @@ def triton_ptx(work):
         environment = work / "triton-environment"
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         subprocess.run([environment / "bin/pip", "install", "--quiet", "triton", "numpy"], check=True)
-        subprocess.run([environment / "bin/python", HERE / "triton_kernels.py", folder], check=True)
+        subprocess.run([environment / "bin/python", "-W", "ignore", HERE / "triton_kernels.py", folder], check=True)
         (folder / "done").touch()
     return folder
 
