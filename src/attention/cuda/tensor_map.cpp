@@ -9,10 +9,10 @@ namespace jali::cuda {
 
 CUtensorMap tensor_map(const TensorView& tensor, int rows, std::string_view name, void* stand_in) {
     const auto bytes = static_cast<uint64_t>(bytes_of(tensor.dtype));
-    const auto extent = [&](int i) { return static_cast<cuuint64_t>(std::max<int64_t>(1, tensor.shape[i])); };
+    const auto extent = [&](size_t i) { return static_cast<cuuint64_t>(std::max<int64_t>(1, tensor.shape[i])); };
     const cuuint64_t extents[4] = {extent(3), extent(2), extent(1), extent(0)};
     cuuint64_t strides[3];
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < 3; ++i) {
         // An extent of 1 needs no stride, but the map wants one: a multiple of 16 bytes.
         const auto stride = static_cast<uint64_t>(tensor.strides[2 - i]) * bytes;
         strides[i] = tensor.shape[2 - i] <= 1 ? 16 : stride;
