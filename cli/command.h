@@ -18,5 +18,6 @@ void add_check_command(CLI::App& app, Command& chosen);
 void add_bench_command(CLI::App& app, Command& chosen);
 void add_info_command(CLI::App& app, Command& chosen);
 void add_demo_command(CLI::App& app, Command& chosen);
+void add_audit_command(CLI::App& app, Command& chosen);
 
 }  // namespace jali::cli

@@ -99,6 +99,7 @@ int run(int argc, char** argv) {
     add_bench_command(app, chosen);
     add_info_command(app, chosen);
     add_demo_command(app, chosen);
+    add_audit_command(app, chosen);
 #ifdef JALI_HAS_AUDIT
     add_toolchain_command(app, chosen);
 #endif

@@ -2,6 +2,8 @@
 file(GLOB command_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 if(TARGET jali_audit)
     file(GLOB audit_command_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/audit/*.cpp)
+else()
+    file(GLOB audit_command_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/no_audit/*.cpp)
 endif()
 if(command_sources)
     find_package(CLI11 2.1 REQUIRED)

@@ -1,0 +1,48 @@
+// A page for browsers: one file, no network, readable without its script.
+#pragma once
+
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace jali::audit {
+
+// An element with text in it. Everything that came out of a file goes through here: it is made visible, then escaped.
+pugi::xml_node add(pugi::xml_node parent, const char* element, std::string_view text = {},
+                   const char* class_name = nullptr);
+void set(pugi::xml_node node, const char* attribute, std::string_view value);
+
+// A cell of a table: its text, what it is sorted by (numbers as they are), and how hot it is, in [0, 1].
+struct Cell {
+    std::string text;
+    double sort_by = 0;
+    bool is_number = true;
+    double heat = 0;
+    std::string title;  // shown when pointed at
+};
+Cell number_cell(int64_t number, double heat = 0);
+Cell text_cell(std::string text, std::string title = {});
+
+// A table whose columns can be sorted by clicking on their headings.
+class HtmlTable {
+   public:
+    HtmlTable(pugi::xml_node parent, const std::vector<std::string>& heading);
+    pugi::xml_node add_row(const std::vector<Cell>& cells);
+
+   private:
+    pugi::xml_node body_;
+};
+
+class HtmlPage {
+   public:
+    explicit HtmlPage(std::string_view title);
+    pugi::xml_node main() { return main_; }
+    std::string text() const;
+
+   private:
+    pugi::xml_document document_;
+    pugi::xml_node main_;
+};
+
+}  // namespace jali::audit
