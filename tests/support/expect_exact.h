@@ -34,7 +34,7 @@ inline void expect_exact(const BlockMask& mask, const reference::Keep& keep, Che
         ADD_FAILURE() << context << ": " << result.failure();
         return;
     }
-    for (const uint64_t redraw : {1, 2}) {
+    for (const uint64_t redraw : {uint64_t{1}, uint64_t{2}}) {
         options.seed ^= redraw << 32;
         const CheckResult again = check_engine(mask, keep, options);
         EXPECT_TRUE(again.passed()) << context << ", drawn again after \"" << result.failure()
