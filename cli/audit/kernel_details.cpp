@@ -128,6 +128,11 @@ std::string kernel_details(const Kernel& kernel) {
     rows.add("stack", fmt::format("{} B: local arrays {}, spill slots {}", group_digits(kernel.stack_bytes),
                                   group_digits(kernel.array_bytes), group_digits(kernel.spill_frame_bytes)));
     rows.add("spills", spills_text(kernel));
+    if (kernel.shared_spills != audit::Traffic{}) {
+        rows.add("spills to shared",
+                 fmt::format("{} B in {} stores and {} loads", traffic_text(kernel.shared_spills),
+                             group_digits(kernel.shared_spills.stores), group_digits(kernel.shared_spills.loads)));
+    }
     rows.add("wgmma", wgmma_text(kernel));
     rows.add("shared memory", shared_text(kernel));
     rows.add("code", fmt::format("{} B, {}, sha256 {}", group_digits(kernel.code_bytes),

@@ -94,10 +94,7 @@ std::vector<audit::Assembled> assemble_paths(const std::vector<fs::path>& paths,
 // Options that come as a list or several times. Their values may begin with a dash.
 void add_list(CLI::App& command, const std::string& name, std::vector<std::string>& target, const std::string& type,
               const std::string& group, const std::string& description) {
-    command.add_option(name, target, description)
-        ->type_name(type)
-        ->allow_extra_args(false)
-        ->group(group);
+    command.add_option(name, target, description)->type_name(type)->allow_extra_args(false)->group(group);
 }
 
 }  // namespace

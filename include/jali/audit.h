@@ -122,8 +122,9 @@ struct Kernel {
     int64_t code_bytes = 0;
     std::string code_sha256;  // of the instructions
 
-    Traffic spills;
+    Traffic spills;           // to local memory, as `ptxas -v` counts them
     Traffic spills_weighted;  // each site times 10^loop_depth (at most 10^4)
+    Traffic shared_spills;    // to shared memory (.pragma "enable_smem_spilling"); in no other total
     SpillSource spill_source = SpillSource::kAnnotations;
     std::vector<SpillSite> spill_sites;  // by offset
 

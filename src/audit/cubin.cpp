@@ -70,7 +70,7 @@ void read_spills(const CodeInfo& info, const CubinFunction& entry, Kernel& kerne
             throw FileError(fmt::format("annotation of a spill in {} names offset {}, where no load or store is",
                                         kernel.name, offset));
         kernel.spill_sites.push_back(*site);
-        add(kernel.spills, *site);
+        add(site->in_shared_memory ? kernel.shared_spills : kernel.spills, *site);
     }
 }
 

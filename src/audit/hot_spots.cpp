@@ -53,6 +53,7 @@ int64_t depth_weight(int64_t loop_depth) {
 std::vector<HotSpot> hot_spots(const Kernel& kernel, LineKind prefer) {
     std::map<std::tuple<LineKind, std::string, int64_t>, HotSpot> by_line;
     for (const SpillSite& site : kernel.spill_sites) {
+        if (site.in_shared_memory) continue;
         const LineKind kind = kind_of(site, prefer);
         const bool source = kind == LineKind::kSource;
         const std::string& file = source ? site.source.front().file : std::string();

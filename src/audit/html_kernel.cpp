@@ -109,6 +109,10 @@ void add_facts(pugi::xml_node parent, const Kernel& kernel) {
         list, "shared memory",
         fmt::format("{} B static{}", kernel.static_shared_bytes,
                     kernel.dynamic_shared_bytes < 0 ? "" : fmt::format(", {} dynamic", kernel.dynamic_shared_bytes)));
+    if (kernel.shared_spills != Traffic{}) {
+        add_fact(list, "spills to shared memory",
+                 pair_text(kernel.shared_spills.store_bytes, kernel.shared_spills.load_bytes) + " B");
+    }
     add_fact(list, "barriers", fmt::format("{}", kernel.barriers));
     add_fact(list, "instructions", fmt::format("{} in {} B", kernel.mix.total, kernel.code_bytes));
     add_fact(list, "mix", mix_text(kernel.mix));

@@ -35,8 +35,26 @@ void find_spills(std::span<const uint8_t> code, Kernel& kernel) {
     }
 }
 
+// Whether there is local memory that is no spill: accesses that the annotations do not list, or generic ones, which may
+// go there.
+bool may_hold_arrays(std::span<const Instruction> code, const Kernel& kernel) {
+    if (kernel.spill_source == SpillSource::kOpcodes) return true;
+    constexpr uint32_t kGenericLoad = 0x180, kGenericStore = 0x185;
+    int64_t local = 0;
+    for (const Instruction& instruction : code) {
+        if (instruction.operation() == kGenericLoad || instruction.operation() == kGenericStore) return true;
+        if (instruction.kind == InstructionKind::kLocal) ++local;
+    }
+    return local != kernel.spills.stores + kernel.spills.loads;
+}
+
 // The frame split: spill slots are what the sites name, arrays the rest.
-void split_frame(Kernel& kernel) {
+void split_frame(std::span<const Instruction> code, Kernel& kernel) {
+    if (!may_hold_arrays(code, kernel)) {
+        kernel.spill_frame_bytes = kernel.stack_bytes;
+        kernel.array_bytes = 0;
+        return;
+    }
     std::vector<std::pair<int64_t, int64_t>> slots;
     for (const SpillSite& site : kernel.spill_sites)
         if (!site.in_shared_memory && site.slot >= 0) slots.emplace_back(site.slot, site.slot + site.bytes);
@@ -63,6 +81,7 @@ void place_spills(const ControlFlow& flow, Kernel& kernel) {
         const Block& block = flow.blocks[static_cast<size_t>(flow.block_of[index])];
         site.loop_depth = block.loop_depth;
         site.role = block.role;
+        if (site.in_shared_memory) continue;
         add(kernel.spills_weighted, site, weight_of(site.loop_depth));
         if (site.role >= 0) add(kernel.roles[static_cast<size_t>(site.role)].spills, site);
         for (Loop& loop : kernel.loops)
@@ -100,7 +119,7 @@ void read_code(std::span<const uint8_t> code, const CodeFacts& facts, Kernel& ke
     if (kernel.serialisation == Serialisation::kNone && waits_after_every_wgmma(instructions))
         kernel.serialisation = Serialisation::kObserved;
     if (kernel.spill_source == SpillSource::kOpcodes) find_spills(code, kernel);
-    split_frame(kernel);
+    split_frame(instructions, kernel);
     place_spills(flow, kernel);
 }
 

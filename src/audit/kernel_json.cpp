@@ -124,6 +124,7 @@ Json json_of(const Kernel& kernel, const std::vector<std::string>& device_names)
                  {"spill_frame_bytes", kernel.spill_frame_bytes},
                  {"spills", std::move(spills)},
                  {"spills_weighted", json_of(kernel.spills_weighted)},
+                 {"shared_spills", json_of(kernel.shared_spills)},
                  {"serialisation", name_of(kernel.serialisation)},
                  {"notes", kernel.notes},
                  {"instructions", kernel.mix.total},
