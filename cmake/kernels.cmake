@@ -19,6 +19,7 @@ file(GLOB JALI_KERNEL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/sm
 set(JALI_CUBIN_DIR ${PROJECT_BINARY_DIR}/kernels)
 file(MAKE_DIRECTORY ${JALI_CUBIN_DIR})
 set(JALI_IMAGE_SOURCES)
+set(JALI_CUBINS)
 foreach(source IN LISTS JALI_KERNEL_SOURCES)
     get_filename_component(name ${source} NAME_WE)
     set(cubin ${JALI_CUBIN_DIR}/sm90_${name}.cubin)
@@ -41,4 +42,5 @@ ${symbol}:
 ")
     set_source_files_properties(${image} PROPERTIES OBJECT_DEPENDS ${cubin} GENERATED TRUE)
     list(APPEND JALI_IMAGE_SOURCES ${image})
+    list(APPEND JALI_CUBINS ${cubin})
 endforeach()

@@ -118,7 +118,7 @@ void add_source_options(CLI::App& command, SourceOptions& options) {
     add_list(command, "--arch", options.archs, "ARCH,...", which, "Only these, or those to assemble for: sm_90a");
     const std::string group = "Assembling PTX";
     add_list(command, "--ptxas", options.ptxas, "VERSION,...", group,
-             "By these assemblers (jali toolchain list): 12.8,13.0.88 or a path; default the newest");
+             "By these assemblers (jali toolchain list): 12.8,13.0.88, a path, or all; default the newest");
     add_list(command, "--options", options.options, "TEXT|...", group, "With each of these: \"-O3|-O2|-O1\"");
     add_list(command, "--route", options.routes, "ROUTE,...", group, "ptxas, nvlink (ptxas -c, then nvlink), or both");
     add_number(command, "--timeout", options.timeout_seconds, "Seconds that one assembly may take (default: 600)")
@@ -131,6 +131,11 @@ audit::AssembleOptions assemble_options(const SourceOptions& options) {
     audit::AssembleOptions assembling;
     // By version alone: one that is not here fails in its rows, and the others are still reported.
     for (const std::string& version : all_parts(options.ptxas, ',')) {
+        if (version == "all") {
+            std::ranges::move(audit::find_assemblers(), std::back_inserter(assembling.assemblers));
+            if (assembling.assemblers.empty()) throw Error("--ptxas all: there is no assembler here (jali toolchain install)");
+            continue;
+        }
         audit::Assembler assembler;
         assembler.version = version;
         assembling.assemblers.push_back(std::move(assembler));

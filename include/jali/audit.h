@@ -24,7 +24,7 @@ struct Traffic {
 // How the spills of a kernel were told from other local memory accesses.
 enum class SpillSource {
     kAnnotations,  // the assembler lists each spill (attribute 0x55 of .nv.info.<kernel>): exact
-    kOpcodes,      // local loads and stores by the stack pointer, outside of what is known to be arrays
+    kOpcodes,      // local loads and stores by the stack pointer, of bytes that are both stored and loaded so
 };
 std::string_view name_of(SpillSource source);  // "annotations", "opcodes"
 

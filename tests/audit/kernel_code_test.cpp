@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace jali::audit {
 namespace {
@@ -69,18 +70,40 @@ TEST_P(KernelCodeOf, EachSpillHasItsLinesOfSourceAndPtx) {
     EXPECT_TRUE(inlined);  // some of polynomial()
 }
 
-TEST(KernelCode, WithoutAnnotationsLocalAccessesByTheStackPointerCount) {
+// STL [R1+slot], R5; LDL R5, [R1+slot]; EXIT, in front of their control words.
+constexpr uint64_t kStore = 0x0000000501007387, kLoad = 0x0000000001057983, kExit = 0x000000000000794d;
+
+Kernel told_by_opcodes(const std::vector<uint64_t>& words) {
     Kernel kernel;
     kernel.arch = "sm_90";
     kernel.registers = 32;
+    kernel.stack_bytes = 64;
     kernel.spill_source = SpillSource::kOpcodes;
-    // A store of R5 to [R1+8] and its load: STL [R1+0x8], R5; LDL R5, [R1+0x8]; EXIT.
-    const uint64_t code[] = {0x0000080501007387, 0x000fe80000100800, 0x0000080001057983,
-                             0x000ea80000100800, 0x000000000000794d, 0x000fea0003800000};
-    read_code({reinterpret_cast<const uint8_t*>(code), sizeof code}, {}, kernel);
+    std::vector<uint64_t> code;
+    for (const uint64_t word : words) {
+        code.push_back(word);
+        code.push_back(word == kExit ? 0x000fea0003800000 : 0x000ea80000100800);
+    }
+    read_code({reinterpret_cast<const uint8_t*>(code.data()), 8 * code.size()}, {}, kernel);
+    return kernel;
+}
+constexpr uint64_t at(uint64_t instruction, uint64_t slot) {
+    return instruction | slot << 40;
+}
+
+TEST(KernelCode, WithoutAnnotationsLocalAccessesByTheStackPointerCount) {
+    const Kernel kernel = told_by_opcodes({at(kStore, 8), at(kLoad, 8), kExit});
     EXPECT_EQ(kernel.spills, (Traffic{.stores = 1, .loads = 1, .store_bytes = 4, .load_bytes = 4}));
     ASSERT_EQ(kernel.spill_sites.size(), 2U);
     EXPECT_EQ(kernel.spill_sites[0].slot, 8);
+}
+
+TEST(KernelCode, WithoutAnnotationsWhatIsOnlyStoredOrOnlyLoadedIsAnArray) {
+    const Kernel kernel =
+        told_by_opcodes({at(kStore, 0), at(kStore, 8), at(kLoad, 8), at(kLoad, 12), at(kStore, 20), kExit});
+    EXPECT_EQ(kernel.spills, (Traffic{.stores = 1, .loads = 1, .store_bytes = 4, .load_bytes = 4}));
+    EXPECT_EQ(told_by_opcodes({at(kStore, 0), at(kLoad, 4), kExit}).spills, Traffic{});
+    EXPECT_EQ(told_by_opcodes({at(kLoad, 4), at(kLoad, 0), at(kStore, 4), kExit}).spills.loads, 1);
 }
 
 TEST(KernelCode, IndirectTargetsAreReadUpToTheFirstCutRecord) {
