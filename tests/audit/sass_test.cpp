@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "audit/instruction_mix.h"
 #include "jali/error.h"
@@ -42,15 +43,15 @@ constexpr uint64_t width(uint64_t code) {
     return code << 1;
 }
 
-TEST(Sass, names_an_operation_whatever_the_form_of_its_operands) {
-    for (const uint64_t form : {1, 2, 3, 4, 5, 6, 7})
+TEST(Sass, NamesAnOperationWhateverTheFormOfItsOperands) {
+    for (const uint64_t form : std::initializer_list<uint64_t>{1, 2, 3, 4, 5, 6, 7})
         EXPECT_EQ(decode_one({.opcode = 0x023 | form << 9}).mnemonic, "FFMA");
     EXPECT_EQ(decode_one({.opcode = 0x94d}).mnemonic, "EXIT");
     EXPECT_EQ(decode_one({.opcode = 0x387}).mnemonic, "STL");
     EXPECT_EQ(decode_one({.opcode = 0x983}).mnemonic, "LDL");
 }
 
-TEST(Sass, names_a_number_given_anew_by_the_architecture) {
+TEST(Sass, NamesANumberGivenAnewByTheArchitecture) {
     EXPECT_EQ(decode_one({.opcode = 0x235}, "sm_80").mnemonic, "HFMA2");
     EXPECT_EQ(decode_one({.opcode = 0x235}, "sm_120a").mnemonic, "IADD");
     EXPECT_EQ(decode_one({.opcode = 0x24a}, "sm_100f").mnemonic, "FMUL2");
@@ -59,7 +60,7 @@ TEST(Sass, names_a_number_given_anew_by_the_architecture) {
     EXPECT_EQ(decode_one({.opcode = 0x98e}, "sm_90").mnemonic, "REDG");
 }
 
-TEST(Sass, tells_by_modifiers_what_one_number_stands_for) {
+TEST(Sass, TellsByModifiersWhatOneNumberStandsFor) {
     const auto tensor_product = [](uint64_t type, uint64_t scaled) {
         return decode_one({.opcode = 0x5ea, .b = scaled << 31, .top = type}, "sm_100a").mnemonic;
     };
@@ -73,7 +74,7 @@ TEST(Sass, tells_by_modifiers_what_one_number_stands_for) {
     EXPECT_EQ(decode_one({.opcode = 0xdc7}).mnemonic, "UCGABAR_WAIT");
 }
 
-TEST(Sass, counts_an_operation_without_a_name_and_goes_on) {
+TEST(Sass, CountsAnOperationWithoutANameAndGoesOn) {
     const auto code = decode(code_of({{.opcode = 0x1ff}, {.opcode = 0x918}}), "sm_90a");
     EXPECT_EQ(code[0].mnemonic, "");
     EXPECT_EQ(code[0].kind, InstructionKind::kUnknown);
@@ -81,7 +82,7 @@ TEST(Sass, counts_an_operation_without_a_name_and_goes_on) {
     EXPECT_EQ(mix_of(code).unknown, 1);
 }
 
-TEST(Sass, refuses_what_is_not_whole_instructions_of_a_known_generation) {
+TEST(Sass, RefusesWhatIsNotWholeInstructionsOfAKnownGeneration) {
     const std::vector<uint8_t> half(24);
     EXPECT_THROW(decode(half, "sm_90a"), FileError);
     const auto nop = code_of({{.opcode = 0x918}});
@@ -91,8 +92,9 @@ TEST(Sass, refuses_what_is_not_whole_instructions_of_a_known_generation) {
     EXPECT_TRUE(decode({}, "sm_80").empty());
 }
 
-TEST(Sass, knows_the_bytes_that_a_thread_moves) {
-    for (const uint64_t opcode : {0x983, 0x387, 0x984, 0x388, 0x981, 0x986, 0x980, 0x985}) {
+TEST(Sass, KnowsTheBytesThatAThreadMoves) {
+    for (const uint64_t opcode :
+         std::initializer_list<uint64_t>{0x983, 0x387, 0x984, 0x388, 0x981, 0x986, 0x980, 0x985}) {
         const int64_t bytes[] = {1, 1, 2, 2, 4, 8, 16};
         for (uint64_t code = 0; code < std::size(bytes); ++code)
             EXPECT_EQ(access_bytes(decode_one({.opcode = opcode, .top = width(code)})), bytes[code]) << opcode;
@@ -102,8 +104,8 @@ TEST(Sass, knows_the_bytes_that_a_thread_moves) {
     EXPECT_EQ(access_bytes(decode_one({.opcode = 0x94d})), 0);
 }
 
-TEST(Sass, knows_the_bytes_of_matrices_and_of_copies_to_shared_memory) {
-    for (const uint64_t opcode : {0x83b, 0x844}) {
+TEST(Sass, KnowsTheBytesOfMatricesAndOfCopiesToSharedMemory) {
+    for (const uint64_t opcode : std::initializer_list<uint64_t>{0x83b, 0x844}) {
         EXPECT_EQ(access_bytes(decode_one({.opcode = opcode, .top = 0})), 4);
         EXPECT_EQ(access_bytes(decode_one({.opcode = opcode, .top = 1})), 8);
         EXPECT_EQ(access_bytes(decode_one({.opcode = opcode, .top = 2})), 16);
@@ -118,7 +120,7 @@ TEST(Sass, knows_the_bytes_of_matrices_and_of_copies_to_shared_memory) {
     EXPECT_EQ(access_bytes(decode_one({.opcode = 0xfae, .top = 1 << 2 | 2}, "sm_120")), 8);
 }
 
-TEST(Sass, takes_a_multiplication_for_what_it_is_used_for) {
+TEST(Sass, TakesAMultiplicationForWhatItIsUsedFor) {
     const auto use = [](const Fields& fields) { return imad_use(decode_one(fields)); };
     // R, R, R; a number at b; a number, constant or uniform register as the addend, the factor then at c.
     EXPECT_EQ(use({.opcode = 0x224, .a = kRZ, .b = kRZ, .c = 4}), ImadUse::kMove);
@@ -139,7 +141,7 @@ TEST(Sass, takes_a_multiplication_for_what_it_is_used_for) {
     EXPECT_EQ(use({.opcode = 0x223}), ImadUse::kNotImad);
 }
 
-TEST(InstructionMix, counts_by_what_the_machine_does) {
+TEST(InstructionMix, CountsByWhatTheMachineDoes) {
     const Fields constant_by_hfma2 = {.opcode = 0x431, .a = kRZ, .b = 5, .c = kRZ};
     const Fields product_by_hfma2 = {.opcode = 0x231, .a = 2, .b = 3, .c = 4};
     const auto mix = mix_of(decode(code_of({{.opcode = 0x224, .a = kRZ, .b = kRZ, .c = 4},  // IMAD.MOV
