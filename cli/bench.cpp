@@ -17,6 +17,7 @@
 #include "cli/random_tensor.h"
 #include "cli/shape_options.h"
 #include "cli/stopwatch.h"
+#include "io/visible_text.h"
 #include "jali/attention.h"
 
 namespace jali::cli {
@@ -115,7 +116,7 @@ void print_table(const Options& options, const MaskSource& source, const Attenti
     rows.add("peak", fmt::format("{:.3f} TFLOP/s: fp32 multiply-adds on {} registers, {}, measured now", peak.tflops,
                                  peak.vectors, plural(peak.threads, "thread")));
     rows.add("peak memory", format_bytes(peak_memory_bytes()));
-    print(source.name + "\n" + rows.text() + "\n" + columns.text());
+    print(io::visible(source.name) + "\n" + rows.text() + "\n" + columns.text());
 }
 
 void print_json(const Options& options, const MaskSource& source, const AttentionShape& shape,

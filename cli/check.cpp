@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/reference_engine.h"
 #include "cli/shape_options.h"
+#include "io/visible_text.h"
 #include "jali/error.h"
 
 namespace jali::cli {
@@ -157,7 +158,7 @@ void print_table(const MaskSource& source, const CheckOptions& check, const Chec
                                    format_milliseconds(result.engine_milliseconds)));
     rows.add("reference", fmt::format("float64, {}", format_milliseconds(result.reference_milliseconds)));
     rows.add("seed", fmt::format("{}", check.seed));
-    print(source.name + "\n" + rows.text() + "\n" + columns.text());
+    print(io::visible(source.name) + "\n" + rows.text() + "\n" + columns.text());
     print(result.passed() ? "\npassed\n" : "\nFAILED: " + result.failure() + "\n" + failing_tiles(result));
 }
 

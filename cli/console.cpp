@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "io/visible_text.h"
 #include "jali/error.h"
 
 namespace jali::cli {
@@ -42,8 +43,19 @@ void print(std::string_view text) {
     }
 }
 
+std::string sentence_of(std::string_view message) {
+    constexpr size_t kLongest = 1000;
+    std::string shown;
+    for (size_t begin = 0; begin <= message.size();) {
+        const size_t end = std::min(message.find('\n', begin), message.size());
+        shown += (begin == 0 ? "" : "\n") + io::visible(message.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return io::shortened(shown, kLongest);
+}
+
 void warn(std::string_view sentence) {
-    fmt::print(stderr, "jali: warning: {}\n", sentence);
+    fmt::print(stderr, "jali: warning: {}\n", sentence_of(sentence));
 }
 
 std::string group_digits(int64_t number) {

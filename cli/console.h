@@ -17,6 +17,8 @@ inline constexpr int kBadInput = 2;
 // Writes to standard output at once. Throws FileError where the text cannot be written; a reader that has gone
 // (`jali ... | head`) is no error, and the exit code stays what it would have been.
 void print(std::string_view text);
+// A message as it may be shown: what came from users and files holds no control characters and does not fill a page.
+std::string sentence_of(std::string_view message);
 // One line "jali: warning: ..." on standard error.
 void warn(std::string_view sentence);
 

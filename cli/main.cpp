@@ -3,12 +3,15 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <exception>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #ifdef JALI_HAS_AUDIT
 #include "cli/audit/command.h"
@@ -49,12 +52,12 @@ class HelpFormatter : public CLI::Formatter {
 
 // Says what is wrong in one sentence and returns the exit code for it.
 int complain(const std::string& sentence) {
-    fmt::print(stderr, "jali: {}\n", sentence);
+    fmt::print(stderr, "jali: {}\n", sentence_of(sentence));
     return kBadInput;
 }
 
 // CLI11's messages, begun and ended as ours are.
-std::string sentence_of(const CLI::ParseError& error) {
+std::string message_of(const CLI::ParseError& error) {
     std::string sentence = error.what();
     while (!sentence.empty() && (sentence.back() == '\n' || sentence.back() == '.')) sentence.pop_back();
     if (sentence.size() > 1 && std::isupper(static_cast<unsigned char>(sentence[0])) != 0 &&
@@ -64,10 +67,28 @@ std::string sentence_of(const CLI::ParseError& error) {
     return sentence;
 }
 
+// A predicate that begins with a minus looks like an option. A space in front of it, which the language allows, tells
+// them apart. Values of options are left alone, and so is everything that could be an option's name.
+std::vector<std::string> with_marked_predicates(int argc, char** argv) {
+    std::vector<std::string> arguments(argv, argv + argc);
+    for (size_t i = 1; i < arguments.size(); ++i) {
+        std::string& argument = arguments[i];
+        const bool is_value = arguments[i - 1].starts_with("--") && arguments[i - 1].find('=') == std::string::npos;
+        const bool looks_computed = argument.find_first_of(" <>()[+*") != std::string::npos;
+        if (!is_value && argument.size() > 1 && argument[0] == '-' && argument[1] != '-' && looks_computed) {
+            argument.insert(0, " ");
+        }
+    }
+    return arguments;
+}
+
 // Reads the command line into `chosen`; returns an exit code where nothing is left to do.
 std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> arguments = with_marked_predicates(argc, argv);
+        std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them, without the program
+        arguments.pop_back();
+        app.parse(std::move(arguments));
         return std::nullopt;
     } catch (const CLI::CallForHelp&) {
         print(app.help());  // of the subcommand, where one is chosen
@@ -81,7 +102,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
             return complain(fmt::format("there is no subcommand '{}' (jali --help lists them)", argv[1]));
         }
         const std::string command = subcommands.empty() ? "jali" : "jali " + subcommands.front()->get_name();
-        return complain(fmt::format("{} ({} --help shows examples)", sentence_of(error), command));
+        return complain(fmt::format("{} ({} --help shows examples)", message_of(error), command));
     }
 }
 

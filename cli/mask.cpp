@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/console.h"
@@ -14,6 +16,7 @@
 #include "cli/output_files.h"
 #include "cli/sha256.h"
 #include "io/atomic_file.h"
+#include "io/visible_text.h"
 #include "jali/error.h"
 #include "jali/mask_file.h"
 #include "jali/picture.h"
@@ -41,6 +44,7 @@ struct Options {
     MaskOptions mask;
     std::string svg_file, save_file, dense_file;
     std::string shown = "0,0";  // the batch and head of pictures
+    bool shown_given = false;
     bool picture = false, sha256 = false, json = false;
 };
 
@@ -98,7 +102,7 @@ PictureOptions picture_of(const Report& report, const Options& options) {
         throw Error(fmt::format("--picture-of is '{}' but must be B,H with B below {} and H below {}", options.shown,
                                 domain.batch, domain.heads));
     }
-    PictureOptions picture{.b = shown[0], .h = shown[1], .title = report.source.name};
+    PictureOptions picture{.b = shown[0], .h = shown[1], .title = io::visible(report.source.name)};
     if (report.mask.batch() * report.mask.heads() > 1) {
         picture.title += fmt::format(", batch {}, head {}", picture.b, picture.h);
     }
@@ -139,7 +143,7 @@ std::string text_of(const Report& report, const Options& options) {
                                          plural(report.cost.evaluated_pairs, "pair")));
     }
     if (!report.sha256.empty()) rows.add("sha256", report.sha256);
-    std::string text = report.source.name + "\n" + rows.text();
+    std::string text = io::visible(report.source.name) + "\n" + rows.text();
     if (options.picture) {
         PictureOptions picture = picture_of(report, options);
         if (report.mask.batch() * report.mask.heads() == 1) picture.title = "";  // the name stands above already
@@ -172,9 +176,32 @@ Report report_on(const Options& options, const MaskSource& source, const BuiltMa
     return report;
 }
 
+// The arrays of --dense hold a byte a pair: refused before any work where the disk has no room for them.
+void check_dense_room(const Options& options, const Domain& domain) {
+    if (options.dense_file.empty()) return;
+    const double bytes = static_cast<double>(domain.batch) * static_cast<double>(domain.heads) *
+                         static_cast<double>(domain.q_len) * static_cast<double>(domain.kv_len);
+    std::error_code unknown;
+    const std::filesystem::path folder = std::filesystem::absolute(options.dense_file).parent_path();
+    const std::filesystem::space_info room = std::filesystem::space(folder, unknown);
+    if (unknown || bytes <= static_cast<double>(room.available)) return;
+    const std::string needed = bytes < 0x1p62 ? format_bytes(static_cast<int64_t>(bytes)) : "more than 2^62 bytes";
+    throw Error(fmt::format("--dense needs {} for {} x {} x {} x {} bytes but the disk of '{}' has {} left", needed,
+                            domain.batch, domain.heads, domain.q_len, domain.kv_len, options.dense_file,
+                            format_bytes(static_cast<int64_t>(room.available))));
+}
+
+void check_picture_options(const Options& options) {
+    if (options.shown_given && !options.picture && options.svg_file.empty()) {
+        throw Error("--picture-of has no effect without --picture or --svg");
+    }
+}
+
 int run(const Options& options) {
+    check_picture_options(options);
     const MaskSources sources = read_masks(options.mask);
     check_outputs(options, sources.masks.size());
+    check_dense_room(options, sources.masks.front().domain);
     Json list = Json::array();
     for (const MaskSource& source : sources.masks) {
         try {
@@ -216,7 +243,10 @@ void add_mask_command(CLI::App& app, Command& chosen) {
         ->group(group);
     command.add_flag("--json", options->json, "Print JSON instead of a table")->group(group)->excludes("--picture");
     command.footer(kExamples);
-    command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    command.callback([options, &command, &chosen] {
+        options->shown_given = command.count("--picture-of") > 0;
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace jali::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <limits>
 #include <string_view>
@@ -48,6 +49,25 @@ std::optional<int64_t> wanted(const std::optional<int64_t>& option, const std::o
     return option || !sizes ? option : std::optional<int64_t>((*sizes).*member);
 }
 
+std::string trimmed(const std::string& text) {
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos) return text;
+    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+bool is_word(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// What TEXT does not read is a slip of the pen more often than it is meant.
+void require_named(const std::string& text, std::string_view option, const std::string& name) {
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+        const size_t end = at + name.size();
+        if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return;
+    }
+    throw Error(fmt::format("{} {} has no effect: TEXT does not name it", option, name));
+}
+
 MaskSource read_text(const MaskOptions& options, const std::optional<Domain>& sizes) {
     const auto q_len = wanted(options.q_len, sizes, &Domain::q_len);
     if (!q_len) throw Error("--q-len is needed with a mask given as text");
@@ -56,9 +76,12 @@ MaskSource read_text(const MaskOptions& options, const std::optional<Domain>& si
     domain.kv_len = wanted(options.kv_len, sizes, &Domain::kv_len).value_or(*q_len);
     domain.batch = wanted(options.batch, sizes, &Domain::batch).value_or(1);
     domain.heads = wanted(options.heads, sizes, &Domain::heads).value_or(1);
-    ParsedPredicate parsed = parse_predicate(options.text, read_bindings(options.tables, options.scalars));
+    const Bindings bindings = read_bindings(options.tables, options.scalars);
+    ParsedPredicate parsed = parse_predicate(options.text, bindings);
     for (const std::string& warning : parsed.warnings) warn(warning);
-    return {options.name.empty() ? options.text : options.name, std::move(parsed.predicate), {}, domain};
+    for (const auto& [name, table] : bindings.tables) require_named(options.text, "--table", name);
+    for (const auto& [name, value] : bindings.scalars) require_named(options.text, "--scalar", name);
+    return {options.name.empty() ? trimmed(options.text) : options.name, std::move(parsed.predicate), {}, domain};
 }
 
 MaskSources read_entries(const MaskOptions& options) {
@@ -72,6 +95,7 @@ MaskSources read_entries(const MaskOptions& options) {
             throw Error(fmt::format("{}: {}", options.spec_file, error.what()));
         }
     }();
+    if (entries.empty()) throw Error(fmt::format("{} is an empty list: there is no mask in it", options.spec_file));
     if (!options.name.empty()) {
         std::string names;
         for (const auto& entry : entries) names += (names.empty() ? "" : ", ") + entry.name;
@@ -88,7 +112,8 @@ MaskSources read_entries(const MaskOptions& options) {
         Domain domain = entry.domain;
         domain.batch = spread(entry.name, "batch", domain.batch, entry.predicate.uses_b(), options.batch);
         domain.heads = spread(entry.name, "head", domain.heads, entry.predicate.uses_h(), options.heads);
-        sources.masks.push_back({std::move(entry.name), std::move(entry.predicate), {}, domain});
+        std::string name = entry.name.empty() ? to_text(entry.predicate) : std::move(entry.name);
+        sources.masks.push_back({std::move(name), std::move(entry.predicate), {}, domain});
     }
     return sources;
 }
@@ -141,6 +166,7 @@ void add_mask_options(CLI::App& app, MaskOptions& options) {
         option->group(group);
     }
     for (CLI::Option* option : {q_len, kv_len, tables, scalars}) option->excludes(spec)->excludes(mask);
+    grid->excludes(mask);
     text->excludes(spec)->excludes(mask);
     spec->excludes(mask);
 }

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "audit/visible_text.h"
 #include "cli/console.h"
 #include "cli/output_files.h"
 #include "io/atomic_file.h"
@@ -37,8 +36,8 @@ void deliver(const audit::Report& report, const ReportOptions& options, const st
 
 void complain_of(const std::vector<audit::Problem>& problems) {
     for (const audit::Problem& problem : problems) {
-        fmt::print(stderr, "jali: {}{}{}\n", audit::visible(problem.origin), problem.origin.empty() ? "" : ": ",
-                   audit::visible(problem.sentence));
+        const std::string where = problem.origin.empty() ? "" : problem.origin + ": ";
+        fmt::print(stderr, "jali: {}\n", sentence_of(where + problem.sentence));
     }
 }
 

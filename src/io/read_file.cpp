@@ -47,8 +47,9 @@ class Descriptor {
     size_t size_ = 0;
 };
 
-std::vector<uint8_t> read_all(const Descriptor& file, const std::filesystem::path& path) {
-    std::vector<uint8_t> bytes;
+template <typename Bytes>
+Bytes read_all(const Descriptor& file, const std::filesystem::path& path) {
+    Bytes bytes;
     size_t used = 0;
     // One byte more than the size, so that the end of a file shows without another growth.
     bytes.resize(file.size() + 1);
@@ -68,7 +69,12 @@ std::vector<uint8_t> read_all(const Descriptor& file, const std::filesystem::pat
 
 std::vector<uint8_t> read_file(const std::filesystem::path& path) {
     const Descriptor file(path);
-    return read_all(file, path);
+    return read_all<std::vector<uint8_t>>(file, path);
+}
+
+AlignedBytes read_file_aligned(const std::filesystem::path& path) {
+    const Descriptor file(path);
+    return read_all<AlignedBytes>(file, path);
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
@@ -81,7 +87,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
             return;
         }
     }
-    read_ = read_all(file, path);
+    read_ = read_all<std::vector<uint8_t>>(file, path);
     bytes_ = read_;
 }
 

@@ -259,7 +259,7 @@ StoredTensors decode_safetensors(std::span<const uint8_t> bytes, std::string_vie
 }
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : file_(path), contents_(decode_safetensors(file_.bytes(), path.string())) {}
+    : bytes_(read_file_aligned(path)), contents_(decode_safetensors(bytes_, path.string())) {}
 
 const StoredTensor* SafetensorsFile::find(std::string_view name) const {
     for (const StoredTensor& tensor : contents_.tensors) {

@@ -1,4 +1,4 @@
-// safetensors files: named tensors, mapped for reading, written atomically.
+// safetensors files: named tensors, read and written whole.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +54,12 @@ struct StoredTensors {
 // bounds, adjacent, without overlap, and as many bytes as shape and type need. Spans point into `bytes`.
 StoredTensors decode_safetensors(std::span<const uint8_t> bytes, std::string_view file);
 
-// An open file: the spans stay valid while it lives.
+// A file in memory: the spans stay valid while it lives.
 class SafetensorsFile {
    public:
     explicit SafetensorsFile(const std::filesystem::path& path);
+    SafetensorsFile(SafetensorsFile&&) = default;
+    SafetensorsFile& operator=(SafetensorsFile&&) = default;
 
     const std::vector<StoredTensor>& tensors() const { return contents_.tensors; }
     const Metadata& metadata() const { return contents_.metadata; }
@@ -65,7 +67,7 @@ class SafetensorsFile {
     const StoredTensor* find(std::string_view name) const;
 
    private:
-    MappedFile file_;
+    AlignedBytes bytes_;
     StoredTensors contents_;
 };
 

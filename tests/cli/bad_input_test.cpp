@@ -57,6 +57,46 @@ TEST(BadPredicate, IsRefused) {
           "shift of 1 by the negative count -2 in 1 << q - 2 at b = 0, h = 0, q = 0, kv = 0"}});
 }
 
+TEST(OptionsWithoutEffect, AreRefused) {
+    const TemporaryFolder folder;
+    write_text(folder / "empty.json", "[]");
+    ASSERT_EQ(run_jali({"mask", "True", "--q-len", "4", "--save", "m.jmask"}, folder.path()).exit_code, 0);
+    const auto mask = [](std::vector<std::string> more) {
+        more.insert(more.begin(), {"mask", "q >= kv", "--q-len", "4"});
+        return more;
+    };
+    expect_refused(folder, {{mask({"--table", "d=1,2"}), "--table d has no effect: TEXT does not name it"},
+                            {mask({"--scalar", "k=3"}), "--scalar k has no effect: TEXT does not name it"},
+                            {mask({"--picture-of", "0,0"}), "--picture-of has no effect without --picture or --svg"},
+                            {{"mask", "--mask", "m.jmask", "--grid", "aligned"},
+                             "--mask excludes --grid (jali mask --help shows examples)"},
+                            {{"mask", "--spec", "empty.json"}, "empty.json is an empty list: there is no mask in it"}});
+}
+
+TEST(Dense, ThatNoDiskHoldsIsRefusedBeforeAnyWork) {
+    const TemporaryFolder folder;
+    const Ran ran =
+        run_jali({"mask", "q >= kv", "--q-len", "2000000", "--heads", "64", "--dense", "x.npy"}, folder.path());
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_THAT(ran.err, StartsWith("jali: --dense needs 232.8 TiB for 1 x 64 x 2000000 x 2000000 bytes but the disk "
+                                    "of 'x.npy' has "));
+    EXPECT_THAT(folder.names(), testing::IsEmpty());
+}
+
+TEST(Messages, HoldNoControlCharactersAndDoNotFillAPage) {
+    const Ran ran = run_jali({"mask", "--mask", "a\x1b[31mb"});
+    EXPECT_EQ(ran.err, "jali: cannot read 'a\\x1b[31mb': No such file or directory\n");
+    const Ran longer = run_jali({"mask", "--mask", std::string(200, 'a') + std::string(5000, 'b')});
+    EXPECT_EQ(longer.exit_code, 2);
+    EXPECT_LT(longer.err.size(), 1100U);
+}
+
+TEST(Predicate, MayBeginWithAMinus) {
+    const nlohmann::json json = json_of(run_jali({"mask", "-q + kv <= 0", "--q-len", "8", "--json"}));
+    EXPECT_EQ(json["pairs"], 36);
+    EXPECT_EQ(json["name"], "-q + kv <= 0");
+}
+
 TEST(BadTables, AreRefused) {
     const TemporaryFolder folder;
     ASSERT_EQ(run_jali({"mask", "True", "--q-len", "2", "--dense", "bits.npy"}, folder.path()).exit_code, 0);

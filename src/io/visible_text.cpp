@@ -1,10 +1,10 @@
-#include "audit/visible_text.h"
+#include "io/visible_text.h"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 
-namespace jali::audit {
+namespace jali::io {
 
 namespace {
 
@@ -111,4 +111,4 @@ std::string shortened(std::string_view text, size_t characters) {
     return kept;
 }
 
-}  // namespace jali::audit
+}  // namespace jali::io
