@@ -6,52 +6,10 @@
 #include <cmath>
 #include <sstream>
 
+#include "audit/html_style.h"
 #include "audit/visible_text.h"
 
 namespace jali::audit {
-namespace {
-
-// Neither holds < > or &, which would be escaped. Heat is a colour between the page's and orange, dark where the page
-// is, and always beside a number.
-constexpr const char* kStyle = R"(
-:root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #667; --line: #ccd; --hot: #f08a24; --cool: #4a7fb5; }
-@media (prefers-color-scheme: dark) { :root { --page: #15171b; --ink: #e4e6ea; --faint: #9aa; --line: #363b44; --hot: #b3560a; --cool: #3d6a96; } }
-body { background: var(--page); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 110rem; padding: 1.5rem; }
-h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; }
-p, li { max-width: 60rem; } .faint { color: var(--faint); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5rem 0; }
-th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: right; white-space: nowrap; }
-th { position: sticky; top: 0; background: var(--page); } th.sortable { cursor: pointer; text-decoration: underline dotted; }
-td.text, th { text-align: left; }
-.heat { background: color-mix(in srgb, var(--hot) var(--heat), transparent); print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-pre { border: 1px solid var(--line); margin: .4rem 0; overflow-x: auto; padding: .4rem 0; font-size: 13px; }
-pre span { display: block; padding: 0 .6rem; }
-details { border: 1px solid var(--line); margin: .4rem 0; padding: .3rem .8rem; } summary { cursor: pointer; overflow-wrap: anywhere; }
-.bar { display: inline-block; height: .7em; background: var(--cool); vertical-align: middle; margin-right: .4em; min-width: 1px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.bar.after { background: var(--hot); }
-.bad { font-weight: 600; } .bad::before { content: "\25b2 "; color: var(--hot); }
-@media print { details { break-inside: avoid; } th { position: static; } }
-)";
-
-// Sorts the rows of a table by the values that its cells carry; again, the other way round.
-constexpr const char* kScript = R"(
-document.querySelectorAll("th").forEach(function (heading) {
-  heading.className = "sortable";
-  heading.addEventListener("click", function () {
-    var body = heading.closest("table").tBodies[0], at = heading.cellIndex;
-    var way = heading.dataset.way === "up" ? -1 : 1;
-    heading.dataset.way = way === 1 ? "up" : "down";
-    Array.from(body.rows).sort(function (a, b) {
-      var x = a.cells[at], y = b.cells[at];
-      if (x.dataset.n !== undefined) return way * (Number(x.dataset.n) - Number(y.dataset.n));
-      return way * x.textContent.localeCompare(y.textContent);
-    }).forEach(function (row) { body.appendChild(row); });
-  });
-});
-)";
-
-}  // namespace
 
 pugi::xml_node add(pugi::xml_node parent, const char* element, std::string_view text, const char* class_name) {
     pugi::xml_node node = parent.append_child(element);
@@ -64,29 +22,62 @@ void set(pugi::xml_node node, const char* attribute, std::string_view value) {
     node.append_attribute(attribute).set_value(visible(value).c_str());
 }
 
-Cell number_cell(int64_t number, double heat) {
-    return {.text = fmt::format("{}", number), .sort_by = static_cast<double>(number), .heat = heat, .title = {}};
+void add_fact(pugi::xml_node list, const char* name, const std::string& text) {
+    pugi::xml_node item = add(list, "li");
+    add(item, "span", std::string(name) + ": ", "faint");
+    add(item, "span", text);
 }
 
-Cell text_cell(std::string text, std::string title) {
-    return {.text = std::move(text), .is_number = false, .title = std::move(title)};
+void add_bar(pugi::xml_node parent, double share, const char* class_name) {
+    constexpr double kWidest = 12;
+    const double width = kWidest * std::clamp(share, 0.0, 1.0);
+    set(add(parent, "span", {}, class_name), "style", fmt::format("width: {:.1f}rem", width));
+}
+
+Cell number_cell(int64_t number, double heat) {
+    return {.text = fmt::format("{}", number),
+            .sort_by = static_cast<double>(number),
+            .heat = heat,
+            .title = {},
+            .link = {}};
+}
+
+Cell text_cell(std::string text, std::string title, std::string link) {
+    return {.text = std::move(text), .is_number = false, .title = std::move(title), .link = std::move(link)};
+}
+
+void add_heat(pugi::xml_node node, double heat) {
+    const long percent = std::lround(100 * std::clamp(heat, -1.0, 1.0));
+    if (percent == 0) return;
+    pugi::xml_attribute name = node.attribute("class");
+    if (!name) name = node.append_attribute("class");
+    const std::string before = name.value();
+    name.set_value((before + (before.empty() ? "" : " ") + (percent > 0 ? "heat" : "cool")).c_str());
+    set(node, "style", fmt::format("--heat: {}%", std::abs(percent)));
 }
 
 HtmlTable::HtmlTable(pugi::xml_node parent, const std::vector<std::string>& heading) {
     pugi::xml_node table = add(add(parent, "div", {}, "wide"), "table");
-    pugi::xml_node row = add(add(table, "thead"), "tr");
-    for (const std::string& text : heading) add(row, "th", text);
+    heading_ = add(add(table, "thead"), "tr");
+    for (const std::string& text : heading) add(heading_, "th", text);
     body_ = add(table, "tbody");
 }
 
 pugi::xml_node HtmlTable::add_row(const std::vector<Cell>& cells) {
-    pugi::xml_node row = add(body_, "tr");
+    const bool is_first = !body_.first_child();
+    pugi::xml_node row = add(body_, "tr"), heading = heading_.first_child();
     for (const Cell& cell : cells) {
-        const bool is_hot = cell.heat > 0;
-        const char* name = !cell.is_number ? (is_hot ? "text heat" : "text") : is_hot ? "heat" : nullptr;
-        pugi::xml_node node = add(row, "td", cell.text, name);
-        if (cell.is_number) set(node, "data-n", fmt::format("{}", cell.sort_by));
-        if (is_hot) set(node, "style", fmt::format("--heat: {}%", std::lround(100 * std::min(cell.heat, 1.0))));
+        if (is_first && !cell.is_number) set(heading, "class", "text");
+        heading = heading.next_sibling();
+        pugi::xml_node node = add(row, "td", {}, cell.is_number ? nullptr : "text");
+        if (cell.link.empty()) {
+            if (!cell.text.empty()) node.append_child(pugi::node_pcdata).set_value(visible(cell.text).c_str());
+        } else {
+            set(add(node, "a", cell.text), "href", cell.link);
+        }
+        const std::string number = cell.is_number ? fmt::format("{}", cell.sort_by) : "";
+        if (number != cell.text && cell.is_number) set(node, "data-n", number);
+        add_heat(node, cell.heat);
         if (!cell.title.empty()) set(node, "title", cell.title);
     }
     return row;
@@ -102,10 +93,10 @@ HtmlPage::HtmlPage(std::string_view title) {
     set(viewport, "name", "viewport");
     set(viewport, "content", "width=device-width");
     add(head, "title", title);
-    head.append_child("style").append_child(pugi::node_pcdata).set_value(kStyle);
+    head.append_child("style").append_child(pugi::node_pcdata).set_value(kPageStyle);
     main_ = add(add(html, "body"), "main");
     add(main_, "h1", title);
-    main_.parent().append_child("script").append_child(pugi::node_pcdata).set_value(kScript);
+    main_.parent().append_child("script").append_child(pugi::node_pcdata).set_value(kPageScript);
 }
 
 std::string HtmlPage::text() const {

@@ -24,11 +24,16 @@ class Page {
     // The text of the first element that the XPath names.
     std::string at(const char* path) const { return document_.select_node(path).node().text().get(); }
     size_t count(const char* path) const { return document_.select_nodes(path).size(); }
-    // Text of the cell in a body row of the table below a heading that contains `heading`.
-    std::string cell(const std::string& heading, size_t row, size_t column) const {
-        const std::string path = "//h2[contains(., '" + heading + "')]/following-sibling::div[1]/table/tbody/tr[" +
-                                 std::to_string(row) + "]/td[" + std::to_string(column) + "]";
-        return at(path.c_str());
+    // Text of the cell of a column and of a body row, from one, of a table below a heading that contains `heading`.
+    std::string cell(const std::string& heading, size_t row, const std::string& column, int table = 1) const {
+        const std::string path =
+            "//h2[contains(., '" + heading + "')]/following-sibling::div[" + std::to_string(table) + "]/table";
+        const std::string columns = path + "/thead/tr/th[.='" + column + "']";
+        EXPECT_EQ(count(columns.c_str()), 1U) << column;
+        const std::string at_column = "[count(" + columns + "/preceding-sibling::th) + 1]";
+        const pugi::xml_node found =
+            document_.select_node((path + "/tbody/tr[" + std::to_string(row) + "]/td" + at_column).c_str()).node();
+        return found.child("a") ? found.child("a").text().get() : found.text().get();
     }
 
     std::string text;
@@ -80,27 +85,53 @@ TEST(HtmlReport, ShowsHostileNamesAsText) {
     kernel.demangled = name;
     kernel.origin = name;
     kernel.notes = {name};
-    test::add_spill(kernel, {.file = "../<b>" + name, .line = 3});
+    test::add_spill(kernel, {.file = "../<i>" + name, .line = 3});
     Report report = report_of({kernel});
     report.audit.problems = {{name, name}};
     const Page page(report);
     EXPECT_EQ(page.count("//script"), 1U);
-    EXPECT_EQ(page.count("//b"), 0U);
+    EXPECT_EQ(page.count("//i"), 0U);
     EXPECT_THAT(page.text, Not(HasSubstr("\x1b")));
     EXPECT_THAT(page.text, HasSubstr("&lt;script&gt;alert(1)"));
-    EXPECT_THAT(page.at("//summary"), HasSubstr("<script>alert(1)"));
+    EXPECT_THAT(page.at("//ul/li[span[1]='name: ']/span[2]"), HasSubstr("<script>alert(1)"));
 }
 
-TEST(HtmlReport, HasARowAKernelWithItsFigures) {
+TEST(HtmlReport, HasARowAKernelWithItsFiguresTheWorstFirst) {
     Kernel spilling = made_kernel("spilling");
     test::add_spills(spilling, 3, 2);
-    const Page page(report_of({made_kernel("calm"), spilling}));
-    EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//tbody/tr"), 2U);
-    EXPECT_EQ(page.cell("Kernels", 1, 1), "calm");
-    EXPECT_EQ(page.cell("Kernels", 2, 1), "spilling");
-    EXPECT_EQ(page.cell("Kernels", 2, 5), "128");
-    EXPECT_EQ(page.cell("Kernels", 2, 10), "12/8");
-    EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//td[contains(@class, 'heat')]"), 2U);
+    Kernel serialised = made_kernel("serialised");
+    serialised.serialisation = Serialisation::kNoted;
+    serialised.registers = 200;
+    const Page page(report_of({made_kernel("calm"), spilling, serialised}));
+    EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//tbody/tr"), 3U);
+    EXPECT_EQ(page.cell("Kernels", 1, "kernel"), "serialised");
+    EXPECT_EQ(page.cell("Kernels", 1, "wgmma"), "serialised (noted)");
+    EXPECT_EQ(page.cell("Kernels", 1, "registers"), "200");
+    EXPECT_EQ(page.cell("Kernels", 2, "kernel"), "spilling");
+    EXPECT_EQ(page.cell("Kernels", 2, "registers"), "128");
+    EXPECT_EQ(page.cell("Kernels", 2, "spill B"), "12/8");
+    EXPECT_EQ(page.cell("Kernels", 2, "by depth B"), "120/80");
+    EXPECT_EQ(page.cell("Kernels", 3, "kernel"), "calm");
+    EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//td[contains(@class, 'heat')]"), 3U);
+}
+
+TEST(HtmlReport, SaysOnceWhatAllKernelsShare) {
+    Kernel other = made_kernel("other");
+    other.registers = 90;
+    const Page page(report_of({made_kernel("one"), other}));
+    EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//th[.='arch']"), 0U);
+    EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//th[.='registers']"), 1U);
+    EXPECT_THAT(page.at("//h2[.='Kernels']/following-sibling::p[1]"), HasSubstr("arch sm_90a"));
+}
+
+TEST(HtmlReport, TellsWhatWasReadWhenAndByWhat) {
+    ASSERT_EQ(setenv("SOURCE_DATE_EPOCH", "86400", 1), 0);
+    const Page page(report_of({made_kernel("one")}));
+    ASSERT_EQ(unsetenv("SOURCE_DATE_EPOCH"), 0);
+    EXPECT_THAT(page.text, HasSubstr("made.cubin (1)"));
+    EXPECT_THAT(page.text, HasSubstr("ptxas 13.0.88 (1)"));
+    EXPECT_THAT(page.text, HasSubstr("1970-01-02 00:00 UTC"));
+    EXPECT_THAT(Page(report_of({})).text, Not(HasSubstr("1970-01")));
 }
 
 TEST(HtmlReport, TellsOfTheWorstKernelsOnlyWhereThereAreMany) {
@@ -110,48 +141,113 @@ TEST(HtmlReport, TellsOfTheWorstKernelsOnlyWhereThereAreMany) {
     const Page page(report_of(kernels));
     EXPECT_EQ(page.count("//h2[.='Kernels']/following-sibling::div[1]//tbody/tr"), 250U);
     EXPECT_EQ(page.count("//details"), 200U);
-    EXPECT_THAT(page.at("//details[1]/summary"), HasSubstr("kernel_240"));
-    EXPECT_THAT(page.text, HasSubstr("The 200 of 250 kernels"));
+    EXPECT_THAT(page.at("//details[1]/summary/b"), "kernel_240");
+    EXPECT_THAT(page.text, HasSubstr("The 200 worst of 250 kernels"));
+    // Each link of the table leads somewhere.
+    EXPECT_EQ(page.count("//td/a"), 200U);
+    EXPECT_EQ(page.count("//a[substring(@href, 2) = //details/div/@id]"), 200U);
+}
+
+// Every number of a page is one, whatever there is to divide by.
+TEST(HtmlReport, HoldsNoNumbersThatAreNone) {
+    Report report = report_of({Kernel{}, Kernel{}});
+    test::change_code(report.audit.kernels[0], "more");
+    report.kind = ReportKind::kDiff;
+    report.before.kernels = {Kernel{}, made_kernel("removed")};
+    report.changes = compare(report.before, report.audit);
+    report.assembled = {run_of("1", "", {Kernel{}}), run_of("2", "", {Kernel{}})};
+    const Page page(report);
+    for (const char* none : {"nan%", "nanrem", "inf", ">nan", "\"nan", "-nan"}) {
+        EXPECT_THAT(page.text.substr(page.text.find("</style>")), Not(HasSubstr(none)));
+    }
+    EXPECT_THAT(page.text, HasSubstr("removed"));
 }
 
 TEST(HtmlReport, ShowsLinesOfPtxWithTheirHeat) {
     Kernel kernel = made_kernel("spilling");
-    kernel.ptx_text = "first\nsecond\nthird\n";
-    test::add_spill(kernel, {.ptx_line = 2});
+    kernel.ptx_text = "1st\n2nd\n3rd <b>\n4th\n5th\n6th\n7th\n8th\n9th\n10th\n11th\n12th\n";
+    test::add_spill(kernel, {.loop_depth = 2, .ptx_line = 3});
+    test::add_spill(kernel, {.is_store = false, .loop_depth = 0, .ptx_line = 4});
+    test::add_spill(kernel, {.ptx_line = 12});
     const Page page(report_of({kernel}));
-    EXPECT_THAT(page.at("//pre/span[@class='heat']"), HasSubstr("2  second"));
-    EXPECT_EQ(page.count("//pre/span"), 3U);
+    const std::string rows = "//table[@class='lines']/tbody/tr";
+    EXPECT_EQ(page.at((rows + "[3]/td[1]").c_str()), "400");
+    EXPECT_EQ(page.at((rows + "[3]/td[5]").c_str()), "3");
+    EXPECT_EQ(page.at((rows + "[3]/td[@class='code heat']").c_str()), "3rd <b>");
+    EXPECT_EQ(page.at((rows + "[4]/td[2]").c_str()), "0/4");
+    // Lines 1 to 6, a gap, 10 to 12: each once.
+    EXPECT_EQ(page.count(rows.c_str()), 10U);
+    EXPECT_EQ(page.count((rows + "[@class='quiet']").c_str()), 7U);
+    EXPECT_EQ(page.at((rows + "[7]/td[6]").c_str()), "...");
 }
 
-TEST(HtmlReport, LaysAssemblersOutAsAMatrix) {
+TEST(HtmlReport, ShowsPlacesWithoutLinesAsBytesOfCode) {
+    Kernel kernel = made_kernel("spilling");
+    test::add_spill(kernel, {.loop_depth = -1});
+    const Page page(report_of({kernel}));
+    EXPECT_EQ(page.at("//table[@class='lines']/tbody/tr/td[5]"), "0xc80");
+    EXPECT_EQ(page.at("//table[@class='lines']/tbody/tr/td[4]"), "?");
+}
+
+TEST(HtmlReport, LaysAssemblersOutAgainstOptions) {
     Kernel bad = made_kernel("k");
     test::add_spills(bad, 4, 4);
     Report report = report_of({});
     report.assembled = {run_of("12.8.93", "-O3", {bad}), run_of("12.8.93", "-O1", {made_kernel("k")}),
                         run_of("13.0.88", "-O3", {})};
     const Page page(report);
-    EXPECT_EQ(page.cell("Spill bytes", 1, 1), "k.ptx");
-    EXPECT_EQ(page.cell("Spill bytes", 1, 3), "16/16");
-    EXPECT_EQ(page.cell("Spill bytes", 1, 4), "0/0");
-    EXPECT_EQ(page.cell("Spill bytes", 1, 5), "failed");
+    EXPECT_EQ(page.cell("Spill bytes", 1, "assembler"), "12.8.93");
+    EXPECT_EQ(page.cell("Spill bytes", 1, "-O3"), "16/16");
+    EXPECT_EQ(page.cell("Spill bytes", 1, "-O1"), "0/0");
+    EXPECT_EQ(page.cell("Spill bytes", 2, "-O3"), "failed");
+    EXPECT_EQ(page.cell("Spill bytes", 2, "-O1"), "-");
     EXPECT_EQ(page.count("//h2[contains(., 'Spill bytes')]/following-sibling::div[1]//td[contains(@class, 'heat')]"),
               1U);
-    EXPECT_THAT(page.text, HasSubstr("ptxas fatal: no"));
+    EXPECT_EQ(page.cell("Instructions by", 1, "-O3"), "4600");
+    EXPECT_THAT(page.at("//h2[@id='problems']/following-sibling::ul/li"), HasSubstr("ptxas fatal: no"));
+}
+
+TEST(HtmlReport, LaysEachKernelOutAgainstAssemblersAndSumsThem) {
+    Kernel bad = made_kernel("k"), other = made_kernel("other");
+    test::add_spills(bad, 4, 4);
+    test::add_spills(other, 1, 0);
+    Report report = report_of({});
+    report.assembled = {run_of("12.8.93", "-O3", {bad, other}), run_of("13.0.88", "-O3", {made_kernel("k"), other}),
+                        run_of("13.0.88", "-O3", {})};
+    report.assembled[2].ptx = "folder/fails.ptx";
+    const Page page(report);
+    EXPECT_EQ(page.cell("Spill bytes", 1, "-O3"), "20/16");
+    EXPECT_EQ(page.cell("Spill bytes", 2, "-O3"), "4/0, 1 failed");
+    EXPECT_EQ(page.cell("Spill bytes", 1, "PTX", 2), "k.ptx");
+    EXPECT_EQ(page.cell("Spill bytes", 1, "12.8.93 -O3", 2), "16/16");
+    EXPECT_EQ(page.cell("Spill bytes", 1, "13.0.88 -O3", 2), "0/0");
+    EXPECT_EQ(page.cell("Spill bytes", 2, "13.0.88 -O3", 2), "4/0");
+    EXPECT_EQ(page.cell("Spill bytes", 3, "PTX", 2), "fails.ptx");
+    EXPECT_EQ(page.cell("Spill bytes", 3, "12.8.93 -O3", 2), "-");
+    EXPECT_EQ(page.cell("Spill bytes", 3, "13.0.88 -O3", 2), "failed");
 }
 
 TEST(HtmlReport, DrawsWhatChanged) {
-    Report report = report_of({made_kernel("k")});
+    Report report = report_of({made_kernel("k"), made_kernel("same")});
     test::add_spills(report.audit.kernels[0], 5, 5);
     test::change_code(report.audit.kernels[0], "more");
+    report.audit.kernels[0].registers = 120;
     report.kind = ReportKind::kDiff;
-    report.before.kernels = {made_kernel("k")};
+    report.before.kernels = {made_kernel("k"), made_kernel("same")};
     report.before_name = "old.so";
     report.after_name = "new.so";
     report.changes = compare(report.before, report.audit);
     const Page page(report);
-    EXPECT_THAT(page.text, HasSubstr("old.so \u2192 new.so"));
+    EXPECT_EQ(page.cell("old.so \u2192 new.so", 1, "verdict"), "worse");
+    EXPECT_EQ(page.cell("old.so \u2192 new.so", 1, "registers"), "128 \u2192 120");
+    EXPECT_EQ(page.cell("old.so \u2192 new.so", 1, "spill bytes"), "0 \u2192 40");
+    EXPECT_EQ(page.cell("old.so \u2192 new.so", 2, "kernel"), "same");
+    EXPECT_EQ(page.cell("old.so \u2192 new.so", 2, "registers"), "128");
     EXPECT_THAT(page.at("//details[1]/summary/span[@class='bad']"), testing::StartsWith("worse +"));
-    EXPECT_EQ(page.count("//span[contains(@class, 'bar')]"), 6U);
+    EXPECT_EQ(page.count("//details[div/@id='c1']//span[@class='bar']"), 5U);  // 4 before, and loop instructions after
+    EXPECT_EQ(page.count("//details[div/@id='c1']//span[@class='bar more']"), 2U);
+    EXPECT_EQ(page.count("//details[div/@id='c1']//span[@class='bar less']"), 1U);
+    EXPECT_EQ(page.count("//details[div/@id='c2']"), 0U);
     EXPECT_EQ(page.at("//td[.='spill bytes']/following-sibling::td[2]/span[2]"), "40");
 }
 
@@ -161,9 +257,10 @@ TEST(HtmlReport, ListsWhatIsOverTheBudget) {
     report.kind = ReportKind::kCheck;
     report.result = check(report.audit, budget);
     const Page page(report);
-    EXPECT_EQ(page.cell("over the budget", 1, 4), "registers");
-    EXPECT_EQ(page.cell("over the budget", 1, 5), "128");
-    EXPECT_EQ(page.cell("over the budget", 1, 6), "100");
+    EXPECT_EQ(page.cell("over the budget", 1, "kernel"), "covered");
+    EXPECT_EQ(page.cell("over the budget", 1, "figure"), "registers");
+    EXPECT_EQ(page.cell("over the budget", 1, "value"), "128");
+    EXPECT_EQ(page.cell("over the budget", 1, "allowed"), "100");
     EXPECT_THAT(page.at("//h3[.='No rule speaks of']/following-sibling::ul[1]/li"), HasSubstr("stranger"));
 }
 
