@@ -114,6 +114,7 @@ std::string occupancy_text(const audit::Kernel& kernel, const audit::Device& dev
 }
 
 std::string kernel_table(const std::vector<const audit::Kernel*>& kernels, const std::vector<std::string>& devices) {
+    if (kernels.empty()) return "no kernels\n";
     std::vector<std::string> heading = {"kernel",     "arch",       "regs",  "threads", "stack",  "spill B", "spills",
                                         "by depth B", "setmaxnreg", "wgmma", "smem",    "instrs", "code B"};
     std::vector<audit::Device> shown;

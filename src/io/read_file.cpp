@@ -33,6 +33,11 @@ class Descriptor {
             ::close(value_);
             fail(path, error);
         }
+        // Some never end, and none is a file of ours.
+        if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+            ::close(value_);
+            throw FileError(fmt::format("cannot read '{}': it is a device", path.string()));
+        }
         if (S_ISREG(status.st_mode)) size_ = static_cast<size_t>(status.st_size);
     }
     ~Descriptor() { ::close(value_); }

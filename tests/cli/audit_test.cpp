@@ -86,6 +86,19 @@ TEST_F(AuditCommand, WritesReports) {
     EXPECT_THAT(content_of(folder_ / "tests.xml"), HasSubstr("<testsuite"));
 }
 
+TEST_F(AuditCommand, SaysWhereThereIsNothing) {
+    const Ran none = audit({kKinds, "--kernel", "nothing"});
+    EXPECT_EQ(none.exit_code, 0);
+    EXPECT_EQ(none.out, "no kernels\n");
+    const Ran device = audit({"/dev/zero"});
+    EXPECT_EQ(device.exit_code, 2);
+    EXPECT_EQ(device.err, "jali: cannot read '/dev/zero': it is a device\n");
+    std::ofstream(folder_ / "notes.ptx") << "hello\n";
+    const Ran text = audit({"notes.ptx"});
+    EXPECT_EQ(text.exit_code, has_assembler() ? 1 : 2);
+    EXPECT_THAT(text.err, HasSubstr(has_assembler() ? "the PTX names no .target; say an architecture" : "ptxas"));
+}
+
 TEST_F(AuditCommand, APartialFailureIsAPartialReport) {
     std::ofstream(folder_ / "cut.cubin", std::ios::binary) << content_of(kKinds).substr(0, 5000);
     const Ran ran = audit({kSpilling90, "cut.cubin"});
