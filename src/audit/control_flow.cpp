@@ -1,6 +1,7 @@
 #include "audit/control_flow.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "audit/branch.h"
 #include "audit/loops.h"
@@ -21,7 +22,9 @@ class Builder {
         connect(flow);
         const std::vector<int64_t> entries = entry_blocks(flow);
         flow.roles = find_roles(flow.blocks, entries, code_, registers);
-        flow.loops = find_loops(flow.blocks, entries, code_);
+        LoopNest nest = find_loops(flow.blocks, entries, code_);
+        flow.loops = std::move(nest.loops);
+        flow.outer = std::move(nest.outer);
         return flow;
     }
 

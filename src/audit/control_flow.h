@@ -17,6 +17,7 @@ struct Block {
     int64_t callee = -1;              // the block that a call at the end of this one enters, where known
     int64_t loop_depth = -1;          // -1: not reachable
     int64_t role = -1;                // index into ControlFlow::roles; -1: not reachable
+    int64_t loop = -1;                // index into ControlFlow::loops of the innermost around it; -1: none
 };
 
 // What the file says beside the code.
@@ -29,6 +30,7 @@ struct ControlFlow {
     std::vector<Block> blocks;      // by begin
     std::vector<int64_t> block_of;  // instruction index -> block index
     std::vector<Loop> loops;        // by begin; their Traffic is empty
+    std::vector<int64_t> outer;     // of each loop, the index of the one around it; -1: none
     std::vector<Role> roles;        // by begin; their Traffic is empty
 };
 

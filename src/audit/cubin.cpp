@@ -74,10 +74,14 @@ void read_spills(const CodeInfo& info, const CubinFunction& entry, Kernel& kerne
     }
 }
 
+// Lines of spills beyond this are left out: a table may give each of them 64 long names.
+constexpr size_t kMostLineBytes = size_t{64} << 20;
+
 // The line tables of a cubin and the PTX text that one of them speaks of.
 struct Lines {
     LineTable source, ptx;
     std::string ptx_text;
+    size_t bytes = 0;     // of the lines given out
     std::string problem;  // why there are none, where they are damaged: the kernels are read all the same
 
     explicit Lines(const ElfImage& elf) {
@@ -95,11 +99,14 @@ struct Lines {
     }
 };
 
-void add_lines(const Lines& lines, const CubinFunction& entry, Kernel& kernel) {
+void add_lines(Lines& lines, const CubinFunction& entry, Kernel& kernel) {
     for (SpillSite& site : kernel.spill_sites) {
         const uint64_t offset = entry.begin + static_cast<uint64_t>(site.offset);
-        site.source = lines.source.lines_at(entry.section->index, offset);
         site.ptx_line = lines.ptx.line_at(entry.section->index, offset);
+        if (lines.bytes > kMostLineBytes) continue;
+        site.source = lines.source.lines_at(entry.section->index, offset);
+        for (const SourceLine& line : site.source)
+            lines.bytes += sizeof line + line.file.capacity() + line.function.capacity();
     }
 }
 
@@ -145,7 +152,7 @@ CubinKernels read_kernels(std::span<const uint8_t> bytes, const std::string& ori
     CubinKernels found;
     if (!options.arch.empty() && file.arch() != options.arch) return found;
     check_is_read(file.arch());
-    const Lines lines(file.elf());
+    Lines lines(file.elf());
     if (!lines.problem.empty()) found.problems.push_back(lines.problem);
     for (const CubinFunction& function : file.functions()) {
         if (!function.is_entry) continue;
@@ -160,6 +167,9 @@ CubinKernels read_kernels(std::span<const uint8_t> bytes, const std::string& ori
             found.problems.push_back(fmt::format("kernel {}: {}", function.name, error.what()));
         }
     }
+    if (lines.bytes > kMostLineBytes)
+        found.problems.push_back(
+            fmt::format("the source lines of spills take over {} MiB; others are left out", kMostLineBytes >> 20));
     return found;
 }
 

@@ -116,9 +116,8 @@ void place_spills(const ControlFlow& flow, Kernel& kernel) {
         if (site.in_shared_memory) continue;
         add(kernel.spills_weighted, site, weight_of(site.loop_depth));
         if (site.role >= 0) add(kernel.roles[static_cast<size_t>(site.role)].spills, site);
-        for (Loop& loop : kernel.loops)
-            if (loop.begin <= site.offset && site.offset < loop.end && block.loop_depth >= loop.depth)
-                add(loop.spills, site);
+        for (int64_t loop = block.loop; loop >= 0; loop = flow.outer[static_cast<size_t>(loop)])
+            add(kernel.loops[static_cast<size_t>(loop)].spills, site);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "audit/load_distance.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -42,17 +43,31 @@ struct Range {
     int64_t begin = 0, end = 0;  // indices of instructions
 };
 
-// The innermost loop around each instruction; all of the code where there is none.
+// The innermost loop around each instruction; all of the code where there is none. Loops may overlap, so that each
+// instruction is passed by once: `next` leads to the first at or behind it that has no range yet.
 std::vector<Range> ranges_of(std::span<const Instruction> code, std::span<const Loop> loops) {
-    std::vector<const Loop*> outer_first;
-    for (const Loop& loop : loops) outer_first.push_back(&loop);
-    std::stable_sort(outer_first.begin(), outer_first.end(),
-                     [](const Loop* a, const Loop* b) { return a->depth < b->depth; });
+    std::vector<const Loop*> inner_first;
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) inner_first.push_back(&*loop);
+    std::stable_sort(inner_first.begin(), inner_first.end(),
+                     [](const Loop* a, const Loop* b) { return a->depth > b->depth; });
     std::vector<Range> ranges(code.size(), {0, std::ssize(code)});
-    for (const Loop* loop : outer_first) {
+    std::vector<int64_t> next(code.size() + 1);
+    std::iota(next.begin(), next.end(), int64_t{0});
+    const auto first_without = [&](int64_t i) {
+        auto at = static_cast<size_t>(i);
+        while (next[at] != static_cast<int64_t>(at)) {
+            const auto further = static_cast<size_t>(next[at]);
+            at = static_cast<size_t>(next[at] = next[further]);
+        }
+        return static_cast<int64_t>(at);
+    };
+    for (const Loop* loop : inner_first) {
         const Range range = {loop->begin / kInstructionBytes,
                              std::min(std::ssize(code), loop->end / kInstructionBytes)};
-        for (int64_t i = range.begin; i < range.end; ++i) ranges[static_cast<size_t>(i)] = range;
+        for (int64_t i = first_without(range.begin); i < range.end; i = first_without(i + 1)) {
+            ranges[static_cast<size_t>(i)] = range;
+            next[static_cast<size_t>(i)] = i + 1;
+        }
     }
     return ranges;
 }

@@ -1,6 +1,8 @@
 #include "audit/loops.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "audit/branch.h"
 
@@ -34,7 +36,7 @@ class LoopFinder {
         find_reachable(entries);
     }
 
-    std::vector<Loop> find() {
+    LoopNest find() {
         std::vector<Region> regions;
         regions.push_back({reachable_, 0, -1});
         while (!regions.empty()) {
@@ -43,10 +45,7 @@ class LoopFinder {
             split(region, regions);
         }
         deepen_callees();
-        std::stable_sort(loops_.begin(), loops_.end(), [](const Loop& a, const Loop& b) {
-            return a.begin != b.begin ? a.begin < b.begin : a.depth < b.depth;
-        });
-        return std::move(loops_);
+        return by_begin();
     }
 
    private:
@@ -56,7 +55,7 @@ class LoopFinder {
             blocks_[at(block)].loop_depth = 0;
             reachable_.push_back(block);
         };
-        for (Block& block : blocks_) block.loop_depth = -1;
+        for (Block& block : blocks_) block.loop_depth = block.loop = -1;
         for (const int64_t entry : entries) {
             is_entry_[at(entry)] = true;
             visit(entry);
@@ -146,10 +145,33 @@ class LoopFinder {
         }
         const int64_t depth = std::min(region.depth + 1, kMostLoopDepth);
         if (region.loop >= 0) loops_[at(region.loop)].innermost = false;
+        const auto loop = static_cast<int64_t>(loops_.size());
         loops_.push_back(loop_of(part, header, depth));
-        for (const int64_t block : part) blocks_[at(block)].loop_depth = depth;
-        if (region.depth + 1 < kMostLoopDepth)
-            regions.push_back({std::move(part), depth, static_cast<int64_t>(loops_.size()) - 1});
+        outer_.push_back(region.loop);
+        for (const int64_t block : part) {
+            blocks_[at(block)].loop_depth = depth;
+            blocks_[at(block)].loop = loop;
+        }
+        if (region.depth + 1 < kMostLoopDepth) regions.push_back({std::move(part), depth, loop});
+    }
+
+    // The loops in the order that is returned, and all that names them.
+    LoopNest by_begin() {
+        std::vector<size_t> order(loops_.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+            return std::pair(loops_[a].begin, loops_[a].depth) < std::pair(loops_[b].begin, loops_[b].depth);
+        });
+        std::vector<int64_t> place(loops_.size());
+        for (size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int64_t>(i);
+        const auto placed = [&](int64_t loop) { return loop < 0 ? loop : place[at(loop)]; };
+        LoopNest nest;
+        for (const size_t loop : order) {
+            nest.loops.push_back(loops_[loop]);
+            nest.outer.push_back(placed(outer_[loop]));
+        }
+        for (Block& block : blocks_) block.loop = placed(block.loop);
+        return nest;
     }
 
     Loop loop_of(const std::vector<int64_t>& part, int64_t header, int64_t depth) const {
@@ -217,13 +239,13 @@ class LoopFinder {
     std::vector<int64_t> part_of_;
     std::vector<std::vector<int64_t>> predecessors_;
     std::vector<Loop> loops_;
+    std::vector<int64_t> outer_;  // of each loop
     int64_t next_region_ = 0, next_part_ = 0;
 };
 
 }  // namespace
 
-std::vector<Loop> find_loops(std::vector<Block>& blocks, std::span<const int64_t> entries,
-                             std::span<const Instruction> code) {
+LoopNest find_loops(std::vector<Block>& blocks, std::span<const int64_t> entries, std::span<const Instruction> code) {
     return LoopFinder(blocks, entries, code).find();
 }
 

@@ -20,9 +20,12 @@ constexpr int64_t kMostLoopDepth = 32;
 // jump back to its header (past its last block where all of those lie before it), so that cold code that the assembler
 // has put elsewhere does not stretch it.
 //
-// `entries` are the blocks where execution may begin. Sets loop_depth of every block; returns the loops by begin, outer
-// ones first, each with the role of its header.
-std::vector<Loop> find_loops(std::vector<Block>& blocks, std::span<const int64_t> entries,
-                             std::span<const Instruction> code);
+// `entries` are the blocks where execution may begin. Sets loop_depth and loop of every block; returns the loops by
+// begin, outer ones first, each with the role of its header.
+struct LoopNest {
+    std::vector<Loop> loops;
+    std::vector<int64_t> outer;  // of each, the index of the loop around it; -1: none
+};
+LoopNest find_loops(std::vector<Block>& blocks, std::span<const int64_t> entries, std::span<const Instruction> code);
 
 }  // namespace jali::audit

@@ -143,8 +143,12 @@ TEST(Loops, NestAndCountTheirInstructions) {
     EXPECT_EQ(own.instructions, 1);
     EXPECT_TRUE(own.innermost);
     const std::vector<int64_t> depths = {0, 1, 2, 2, 2, 2, 1, 1, 0};
-    for (size_t i = 0; i < depths.size(); ++i)
+    const std::vector<int64_t> loops = {-1, 0, 1, 1, 1, 1, 0, 2, -1};
+    for (size_t i = 0; i < depths.size(); ++i) {
         EXPECT_EQ(block_at(flow, static_cast<int64_t>(i)).loop_depth, depths[i]) << i;
+        EXPECT_EQ(block_at(flow, static_cast<int64_t>(i)).loop, loops[i]) << i;
+    }
+    EXPECT_EQ(flow.outer, (std::vector<int64_t>{-1, 0, -1}));
 }
 
 TEST(Loops, OfOneHeaderAreOne) {
@@ -192,6 +196,7 @@ TEST(Loops, AreNotStretchedByColdCodeElsewhere) {
     EXPECT_EQ(flow.loops[0].end, 3 * 16);
     EXPECT_EQ(flow.loops[0].instructions, 5);
     EXPECT_EQ(block_at(flow, 6).loop_depth, 1);
+    EXPECT_EQ(block_at(flow, 6).loop, 0);
 }
 
 TEST(Calls, ComeBackAndAreAsDeepAsTheirDeepestCaller) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "audit/machine_code.h"
+
 namespace jali::audit {
 namespace {
 
@@ -104,6 +106,30 @@ TEST(KernelCode, WithoutAnnotationsWhatIsOnlyStoredOrOnlyLoadedIsAnArray) {
     EXPECT_EQ(kernel.spills, (Traffic{.stores = 1, .loads = 1, .store_bytes = 4, .load_bytes = 4}));
     EXPECT_EQ(told_by_opcodes({at(kStore, 0), at(kLoad, 4), kExit}).spills, Traffic{});
     EXPECT_EQ(told_by_opcodes({at(kLoad, 4), at(kLoad, 0), at(kStore, 4), kExit}).spills.loads, 1);
+}
+
+// A loop whose other half stands behind everything else, and a loop of its own between the halves.
+TEST(KernelCode, SpillsBelongToTheLoopsAroundThemNotToThoseThatSpanThem) {
+    test::Assembler code;
+    constexpr uint64_t kStackSlot = uint64_t{1} << 24, kWord = uint64_t{4} << 9;
+    code.jump(6, 0);                                    // 0: header of the first loop
+    code.nop();                                         // 1
+    code.add(0x387, test::kAlways, kStackSlot, kWord);  // 2: the second loop stores
+    code.jump(2, 2);                                    // 3
+    code.nop();                                         // 4
+    code.exit();                                        // 5
+    code.add(0x983, test::kAlways, kStackSlot, kWord);  // 6: the first one loads
+    code.jump(0);                                       // 7
+    std::vector<uint64_t> words;
+    for (const Instruction& each : code.code()) words.insert(words.end(), {each.low, each.high});
+    Kernel kernel;
+    kernel.arch = "sm_90";
+    kernel.spill_source = SpillSource::kOpcodes;
+    read_code({reinterpret_cast<const uint8_t*>(words.data()), 8 * words.size()}, {}, kernel);
+    ASSERT_EQ(kernel.loops.size(), 2U);
+    EXPECT_EQ(kernel.loops[0].end, 8 * 16);
+    EXPECT_EQ(kernel.loops[0].spills, (Traffic{.stores = 0, .loads = 1, .store_bytes = 0, .load_bytes = 4}));
+    EXPECT_EQ(kernel.loops[1].spills, (Traffic{.stores = 1, .loads = 0, .store_bytes = 4, .load_bytes = 0}));
 }
 
 TEST(KernelCode, IndirectTargetsAreReadUpToTheFirstCutRecord) {
