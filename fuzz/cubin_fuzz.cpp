@@ -19,7 +19,10 @@ void require(bool holds) {
 
 void check_sites(const Kernel& kernel) {
     Traffic local, shared;
+    int64_t last = -1;
     for (const SpillSite& site : kernel.spill_sites) {
+        require(site.offset > last && site.bytes >= 0);
+        last = site.offset;
         Traffic& traffic = site.in_shared_memory ? shared : local;
         (site.is_store ? traffic.stores : traffic.loads) += 1;
         (site.is_store ? traffic.store_bytes : traffic.load_bytes) += site.bytes;
@@ -29,8 +32,17 @@ void check_sites(const Kernel& kernel) {
     require(local == kernel.spills && shared == kernel.shared_spills);
 }
 
+void check_mix(const Kernel& kernel) {
+    const InstructionMix& mix = kernel.mix;
+    const int64_t sum = mix.matrix + mix.async_copies + mix.special + mix.shared + mix.global + mix.local +
+                        mix.constant + mix.tensor_memory + mix.barriers + mix.branches + mix.moves + mix.conversions +
+                        mix.floats + mix.integers + mix.predicates + mix.logic + mix.others + mix.unknown;
+    require(mix.total == sum && mix.total == kernel.code_bytes / 16);
+}
+
 void check(const Kernel& kernel) {
     check_sites(kernel);
+    check_mix(kernel);
     require(kernel.array_bytes + kernel.spill_frame_bytes == kernel.stack_bytes);
     for (const Loop& loop : kernel.loops) {
         require(loop.begin >= 0 && loop.begin < loop.end && loop.end <= kernel.code_bytes);
