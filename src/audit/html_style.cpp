@@ -28,7 +28,7 @@ summary { cursor: pointer; overflow-wrap: anywhere; } summary b { margin-right: 
 .bad { font-weight: 600; } .bad::before { color: var(--hot); content: "\25b2 "; } .good::before { color: var(--cool); content: "\25bc "; }
 .side { display: flex; flex-wrap: wrap; gap: 0 2rem; }
 .heat, .cool, .bar, th { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-@media print { body { font-size: 9pt; max-width: none; padding: 0; } .wide { display: block; max-height: none; overflow: visible; } th { position: static; } th, td { padding: .1rem .3rem; white-space: normal; } details::details-content { content-visibility: visible; block-size: auto; } }
+@media print { body { font-size: 9pt; max-width: none; padding: 0; } .wide { display: block; max-height: none; overflow: visible; } th { position: static; } th, td { padding: .1rem .3rem; white-space: normal; } table.lines td { white-space: nowrap; } table.lines td.code { overflow-wrap: anywhere; white-space: pre-wrap; } details::details-content { content-visibility: visible; block-size: auto; } }
 )";
 
 const char* const kPageScript = R"(
