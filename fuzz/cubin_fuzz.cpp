@@ -2,6 +2,7 @@
 // themselves, and reports of them are made.
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 #include <span>
 
 #include "audit/cubin_kernels.h"
@@ -59,6 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try {
         CubinKernels found = read_kernels({data, size}, "fuzz", {.keep_ptx_text = true, .progress = {}});
         for (const Kernel& kernel : found.kernels) check(kernel);
+        // Reports take nine tenths of the time: they are made of an eighth of the inputs.
+        if (std::accumulate(data, data + size, uint32_t{0}) % 8 != 0) return 0;
         Report report;
         report.audit.kernels = std::move(found.kernels);
         for (std::string& problem : found.problems) report.audit.problems.push_back({"fuzz", std::move(problem)});
