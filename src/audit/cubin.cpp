@@ -56,19 +56,33 @@ int64_t barriers_of(const ElfSection& text, const CodeInfo& info) {
     return info.barriers > 0 ? info.barriers : static_cast<int64_t>((text.flags >> 20) & 0x7f);
 }
 
-void read_spills(const CodeInfo& info, const CubinFunction& entry, Kernel& kernel) {
+// Offsets within the code of a function, ascending; nothing where the assembler's list does not say.
+std::optional<std::vector<int64_t>> listed_spills(const CodeInfo& info, const CubinFunction& entry) {
     const std::optional<std::vector<int64_t>> offsets = annotated_spills(info);
+    if (!offsets) return std::nullopt;
+    std::vector<int64_t> listed;
+    for (const int64_t offset : *offsets) {
+        const int64_t in_code = offset - static_cast<int64_t>(entry.begin);
+        if (in_code >= 0 && static_cast<uint64_t>(in_code) < entry.code.size()) listed.push_back(in_code);
+    }
+    if (info.annotations.empty()) return listed;
+    const std::optional<std::vector<int64_t>> left_out = spills_left_out(entry.code, listed);
+    if (!left_out) return std::nullopt;
+    listed.insert(listed.end(), left_out->begin(), left_out->end());
+    return listed;
+}
+
+void read_spills(const CodeInfo& info, const CubinFunction& entry, Kernel& kernel) {
+    const std::optional<std::vector<int64_t>> offsets = listed_spills(info, entry);
     if (!offsets) {
         kernel.spill_source = SpillSource::kOpcodes;
         return;
     }
     for (const int64_t offset : *offsets) {
-        const int64_t in_code = offset - static_cast<int64_t>(entry.begin);
-        if (in_code < 0 || static_cast<uint64_t>(in_code) >= entry.code.size()) continue;
-        const std::optional<SpillSite> site = spill_at(entry.code, in_code);
+        const std::optional<SpillSite> site = spill_at(entry.code, offset);
         if (!site)
             throw FileError(fmt::format("annotation of a spill in {} names offset {}, where no load or store is",
-                                        kernel.name, offset));
+                                        kernel.name, offset + static_cast<int64_t>(entry.begin)));
         kernel.spill_sites.push_back(*site);
         add(site->in_shared_memory ? kernel.shared_spills : kernel.spills, *site);
     }

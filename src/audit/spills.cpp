@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace jali::audit {
 namespace {
@@ -43,6 +44,25 @@ std::optional<std::vector<int64_t>> annotated_spills(const CodeInfo& info) {
     std::sort(offsets.begin(), offsets.end());
     offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
     return offsets;
+}
+
+std::optional<std::vector<int64_t>> spills_left_out(std::span<const uint8_t> code, const std::vector<int64_t>& listed) {
+    constexpr size_t kMostListed = 8192;
+    std::vector<int64_t> left_out;
+    if (code.size() < kMostListed * kInstructionBytes) return left_out;
+    const int64_t last = listed.empty() ? -1 : listed.back();
+    bool arrays = false;
+    for (int64_t offset = 0; offset + kInstructionBytes <= std::ssize(code); offset += kInstructionBytes) {
+        const std::optional<SpillSite> site = spill_at(code, offset);
+        if (!site || site->in_shared_memory || std::binary_search(listed.begin(), listed.end(), offset)) continue;
+        if (offset > last && site->slot >= 0)
+            left_out.push_back(offset);
+        else
+            arrays = true;
+    }
+    if (left_out.size() < kMostListed) return std::vector<int64_t>{};
+    if (arrays || left_out.size() % kMostListed != 0) return std::nullopt;
+    return left_out;
 }
 
 std::optional<SpillSite> spill_at(std::span<const uint8_t> code, int64_t offset) {

@@ -20,6 +20,12 @@ constexpr uint32_t kFirstAnnotatingApi = 126;
 // old to annotate, or annotates in a way that is not known.
 std::optional<std::vector<int64_t>> annotated_spills(const CodeInfo& info);
 
+// The length of the list has 16 bits: of n spills, 8,192 or more, the assembler lists the first n modulo 8,192. (Seen
+// of 12.8.93, 12.9.86, 13.0.88 and 13.5.37.) The offsets that `listed`, ascending, leaves out: where all local memory
+// behind the last one listed goes by the stack pointer, a multiple of 8,192 accesses of it, and all before is listed.
+// Empty where the list is whole; nothing where that many are left out and arrays are among them.
+std::optional<std::vector<int64_t>> spills_left_out(std::span<const uint8_t> code, const std::vector<int64_t>& listed);
+
 // The spill at an offset of the code: a load or store of local or shared memory; nothing where there is no such
 // instruction. Only what the instruction itself says is filled in.
 std::optional<SpillSite> spill_at(std::span<const uint8_t> code, int64_t offset);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "audit/machine_code.h"
+#include "audit/spills.h"
 
 namespace jali::audit {
 namespace {
@@ -106,6 +107,26 @@ TEST(KernelCode, WithoutAnnotationsWhatIsOnlyStoredOrOnlyLoadedIsAnArray) {
     EXPECT_EQ(kernel.spills, (Traffic{.stores = 1, .loads = 1, .store_bytes = 4, .load_bytes = 4}));
     EXPECT_EQ(told_by_opcodes({at(kStore, 0), at(kLoad, 4), kExit}).spills, Traffic{});
     EXPECT_EQ(told_by_opcodes({at(kLoad, 4), at(kLoad, 0), at(kStore, 4), kExit}).spills.loads, 1);
+}
+
+// Of 9,000 spills the assembler lists 808.
+TEST(Spills, LeftOutOfALongListAreThoseBehindIt) {
+    std::vector<uint64_t> words;
+    for (int i = 0; i < 9000; ++i) words.insert(words.end(), {kStore, 0x000ea80000100800});
+    const auto left_out = [&](int64_t listed) {
+        std::vector<int64_t> offsets;
+        for (int64_t i = 0; i < listed; ++i) offsets.push_back(16 * i);
+        return spills_left_out({reinterpret_cast<const uint8_t*>(words.data()), 8 * words.size()}, offsets);
+    };
+    const std::optional<std::vector<int64_t>> found = left_out(808);
+    ASSERT_TRUE(found.has_value());
+    ASSERT_EQ(found->size(), 8192U);
+    EXPECT_EQ(found->front(), 16 * 808);
+    EXPECT_EQ(found->back(), 16 * 8999);
+    EXPECT_EQ(left_out(809)->size(), 0U);                                  // too few for a list that was cut
+    EXPECT_FALSE(left_out(807).has_value());                               // one that is none is among them
+    words.insert(words.end(), {kStore ^ 3ULL << 24, 0x000ea80000100800});  // by R2, not by R1
+    EXPECT_FALSE(left_out(808).has_value());
 }
 
 // A loop whose other half stands behind everything else, and a loop of its own between the halves.
