@@ -133,7 +133,8 @@ audit::AssembleOptions assemble_options(const SourceOptions& options) {
     for (const std::string& version : all_parts(options.ptxas, ',')) {
         if (version == "all") {
             std::ranges::move(audit::find_assemblers(), std::back_inserter(assembling.assemblers));
-            if (assembling.assemblers.empty()) throw Error("--ptxas all: there is no assembler here (jali toolchain install)");
+            if (assembling.assemblers.empty())
+                throw Error("--ptxas all: there is no assembler here (jali toolchain install)");
             continue;
         }
         audit::Assembler assembler;

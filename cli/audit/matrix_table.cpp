@@ -32,7 +32,11 @@ std::string option_name(const Assembled& run) {
 struct Line {
     std::string ptx, kernel, assembler, arch;
     audit::Route route = audit::Route::kDirect;
-    auto operator<=>(const Line&) const = default;
+
+    friend bool operator<(const Line& a, const Line& b) {
+        return std::tie(a.ptx, a.kernel, a.assembler, a.arch, a.route) <
+               std::tie(b.ptx, b.kernel, b.assembler, b.arch, b.route);
+    }
 };
 
 struct Matrix {

@@ -145,9 +145,10 @@ LineHeader read_line_header(ByteReader& reader, std::span<const uint8_t> strings
         reader.fail(fmt::format("has a header of {} bytes in a unit that ends at {},", header_bytes, header.end));
     header.program = reader.offset() + header_bytes;
     header.instruction_bytes = reader.read<uint8_t>();
-    if (header.version >= 4) reader.skip(1);  // operations an instruction
-    reader.skip(1);                           // whether rows begin a statement
-    header.line_base = static_cast<int8_t>(reader.read<uint8_t>());
+    if (header.version >= 4) reader.skip(1);       // operations an instruction
+    reader.skip(1);                                // whether rows begin a statement
+    const int line_base = reader.read<uint8_t>();  // two's complement
+    header.line_base = line_base < 128 ? line_base : line_base - 256;
     header.line_range = reader.read<uint8_t>();
     if (header.line_range == 0) reader.fail("has a unit with a line range of 0");
     header.first_special = reader.read<uint8_t>();

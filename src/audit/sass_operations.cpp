@@ -258,8 +258,8 @@ constexpr uint16_t kNone = 0xffff;
 constexpr std::array<uint16_t, kCodes> kFirst = [] {
     std::array<uint16_t, kCodes> first{};
     first.fill(kNone);
-    for (uint16_t row = 0; row < std::size(kOperations); ++row)
-        if (first[kOperations[row].code] == kNone) first[kOperations[row].code] = row;
+    for (size_t row = 0; row < std::size(kOperations); ++row)
+        if (first[kOperations[row].code] == kNone) first[kOperations[row].code] = static_cast<uint16_t>(row);
     return first;
 }();
 

@@ -1,5 +1,7 @@
 #include "audit/short_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -80,7 +82,7 @@ std::vector<std::string> told_apart(const std::string& base, const std::vector<s
         } else if (head.empty()) {
             shown.push_back(std::string(kEllipsis) + middle + std::string(kEllipsis));
         } else {
-            shown.push_back(head + "<" + std::string(kEllipsis) + middle + std::string(kEllipsis) + ">");
+            shown.push_back(fmt::format("{}<{}{}{}>", head, kEllipsis, middle, kEllipsis));
         }
         shown.back() = shortened(shown.back(), characters);
     }

@@ -61,7 +61,9 @@ TEST_P(SlowZoo, MatchesTheReference) {
         DType dtype;
         InputKind inputs;
     };
-    for (const Choice& choice : {Choice{GridChoice::kAligned, DType::kBFloat16, InputKind::kPeaked},
+    // One row with a softmax near one-hot: what cancellation leaves of a head's gradients is rounding and nothing else.
+    const InputKind inputs = spec.domain.q_len < 16 ? InputKind::kNormal : InputKind::kPeaked;
+    for (const Choice& choice : {Choice{GridChoice::kAligned, DType::kBFloat16, inputs},
                                  Choice{GridChoice::kAnchored, DType::kFloat32, InputKind::kNormal}}) {
         BuildOptions build;
         build.domain = spec.domain;

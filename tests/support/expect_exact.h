@@ -1,8 +1,9 @@
 // An engine held to the reference in a test with fresh inputs.
 //
 // The largest of few errors is a matter of luck: of two equally good computations one errs twice as much as the other
-// in one tile of some thousands. So a draw that fails by less than half of what is allowed is drawn twice again, and
-// both must pass. A fault fails every draw: chance that passes one in a thousand lets one in a billion through.
+// in one tile of some thousands, and more where all gradients of a head hang on one row's sum. So a draw that errs by
+// less than three times what is allowed is drawn twice again, and both must pass. A fault fails every draw: chance that
+// passes one in a thousand lets one in a billion through.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ inline double excess_of(const CheckResult& result) {
 
 inline void expect_exact(const BlockMask& mask, const reference::Keep& keep, CheckOptions options,
                          const std::string& context) {
-    constexpr double kMarginal = 1.5;
+    constexpr double kMarginal = 3;
     const CheckResult result = check_engine(mask, keep, options);
     if (result.passed()) return;
     if (!(excess_of(result) < kMarginal)) {

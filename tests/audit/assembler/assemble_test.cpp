@@ -1,4 +1,5 @@
 // The whole of assemble(): with scripts for assemblers, and with a real one where there is one.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -254,10 +255,8 @@ class AssembleForReal : public testing::Test {
 std::string ptx_under_pressure(int values) {
     std::string loads, stores;
     for (int i = 0; i < values; ++i) {
-        const std::string name = "%v" + std::to_string(i);
-        const std::string place = "[%a+" + std::to_string(4 * i) + "];\n";
-        loads += "ld.volatile.global.u32 " + name + ", " + place;
-        stores += "st.volatile.global.u32 [%a+" + std::to_string(4 * (values - 1 - i)) + "], " + name + ";\n";
+        loads += fmt::format("ld.volatile.global.u32 %v{}, [%a+{}];\n", i, 4 * i);
+        stores += fmt::format("st.volatile.global.u32 [%a+{}], %v{};\n", 4 * (values - 1 - i), i);
     }
     return ".version 7.8\n.target sm_80\n.address_size 64\n"
            ".visible .entry pressed(.param .u64 p)\n.maxntid 128\n.maxnreg 24\n{\n"

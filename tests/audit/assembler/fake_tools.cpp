@@ -97,7 +97,9 @@ void write_wheel(const fs::path& path, const std::vector<std::pair<std::string, 
     for (const auto& [name, content] : members) {
         const auto offset = static_cast<uint32_t>(bytes.size());
         put(bytes, 0x04034b50, 4);
-        bytes += common_fields(name, content) + name + content;
+        bytes += common_fields(name, content);
+        bytes += name;
+        bytes += content;
         put(directory, 0x02014b50, 4);
         put(directory, 20, 2);  // made by
         directory += common_fields(name, content);
