@@ -86,11 +86,9 @@ void add_figure(HtmlTable& table, const Figure& figure, const KernelChange& chan
     pugi::xml_node row = table.add_row({text_cell(figure.name)});
     for (const bool is_after : {false, true}) {
         const double value = is_after ? after : before;
-        pugi::xml_node cell = add(row, "td", {}, "text");
-        set(cell, "data-n", fmt::format("{}", value));
         const char* after_class = after > before ? "bar more" : after < before ? "bar less" : "bar";
-        add_bar(cell, value / largest, is_after ? after_class : "bar");
-        add(cell, "span", fmt::format("{:.0f}", value));
+        table.add_bar_cell(row, {.text = fmt::format("{:.0f}", value), .sort_by = value, .title = {}, .link = {}},
+                           value / largest, is_after ? after_class : "bar");
     }
 }
 

@@ -70,11 +70,9 @@ void add_mix(pugi::xml_node parent, const InstructionMix& m) {
     HtmlTable table(parent, {"kind", "count", "share"});
     for (const auto& [kind, count] : counts) {
         pugi::xml_node row = table.add_row({text_cell(kind), number_cell(count)});
-        pugi::xml_node cell = add(row, "td", {}, "text");
-        const double share = static_cast<double>(count) / static_cast<double>(m.total);
-        set(cell, "data-n", fmt::format("{:.4f}", share));
-        add_bar(cell, static_cast<double>(count) / static_cast<double>(most), "bar");
-        add(cell, "span", fmt::format("{:.1f} %", 100 * share));
+        const double percent = 100 * static_cast<double>(count) / static_cast<double>(m.total);
+        table.add_bar_cell(row, {.text = fmt::format("{:.1f} %", percent), .sort_by = percent, .title = {}, .link = {}},
+                           static_cast<double>(count) / static_cast<double>(most));
     }
     add(parent, "p",
         fmt::format("IMAD among them: {} MOV, {} SHL, {} IADD, {} WIDE, {} products.", m.imad_mov, m.imad_shl,

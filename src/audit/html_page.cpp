@@ -4,12 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 
 #include "audit/html_style.h"
 #include "audit/visible_text.h"
 
 namespace jali::audit {
+namespace {
+
+void add_bar(pugi::xml_node parent, double share, const char* class_name) {
+    constexpr double kWidest = 12;
+    const double width = kWidest * std::clamp(share, 0.0, 1.0);
+    set(add(parent, "span", {}, class_name), "style", fmt::format("width: {:.1f}rem", width));
+}
+
+}  // namespace
 
 pugi::xml_node add(pugi::xml_node parent, const char* element, std::string_view text, const char* class_name) {
     pugi::xml_node node = parent.append_child(element);
@@ -26,12 +36,6 @@ void add_fact(pugi::xml_node list, const char* name, const std::string& text) {
     pugi::xml_node item = add(list, "li");
     add(item, "span", std::string(name) + ": ", "faint");
     add(item, "span", text);
-}
-
-void add_bar(pugi::xml_node parent, double share, const char* class_name) {
-    constexpr double kWidest = 12;
-    const double width = kWidest * std::clamp(share, 0.0, 1.0);
-    set(add(parent, "span", {}, class_name), "style", fmt::format("width: {:.1f}rem", width));
 }
 
 Cell number_cell(int64_t number, double heat) {
@@ -81,6 +85,16 @@ pugi::xml_node HtmlTable::add_row(const std::vector<Cell>& cells) {
         if (!cell.title.empty()) set(node, "title", cell.title);
     }
     return row;
+}
+
+void HtmlTable::add_bar_cell(pugi::xml_node row, const Cell& cell, double share, const char* class_name) {
+    auto heading = heading_.begin();
+    std::advance(heading, std::distance(row.begin(), row.end()));
+    if (!heading->attribute("class")) set(*heading, "class", "drawn");
+    pugi::xml_node node = add(row, "td", {}, "text");
+    set(node, "data-n", fmt::format("{}", cell.sort_by));
+    add_bar(node, share, class_name);
+    add(node, "span", cell.text);
 }
 
 HtmlPage::HtmlPage(std::string_view title) {

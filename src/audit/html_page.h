@@ -14,8 +14,6 @@ pugi::xml_node add(pugi::xml_node parent, const char* element, std::string_view 
 void set(pugi::xml_node node, const char* attribute, std::string_view value);
 // "name: text", an item of a list of facts.
 void add_fact(pugi::xml_node list, const char* name, const std::string& text);
-// A bar of `share` of the widest, beside which its number must stand.
-void add_bar(pugi::xml_node parent, double share, const char* class_name);
 
 // A cell of a table: its text, what it is sorted by, and how hot it is, in [-1, 1]; below zero is good news.
 struct Cell {
@@ -35,6 +33,8 @@ class HtmlTable {
    public:
     HtmlTable(pugi::xml_node parent, const std::vector<std::string>& heading);
     pugi::xml_node add_row(const std::vector<Cell>& cells);
+    // At the end of a row: a number as a bar of `share` of the widest, with its text beside it.
+    void add_bar_cell(pugi::xml_node row, const Cell& cell, double share, const char* class_name = "bar");
 
    private:
     pugi::xml_node heading_, body_;

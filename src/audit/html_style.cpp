@@ -6,7 +6,7 @@ namespace jali::audit {
 // the page's and blue, and always beside a number.
 const char* const kPageStyle = R"(
 :root { color-scheme: light dark; --page: #fff; --box: #f6f7f9; --ink: #1a1a1a; --faint: #5d6470; --line: #d3d7de; --hot: #f08a24; --cool: #5b9bd5; --plain: #a9b0bb; }
-@media (prefers-color-scheme: dark) { :root { --page: #15171b; --box: #1d2026; --ink: #e4e6ea; --faint: #9aa3ae; --line: #363b44; --hot: #b3560a; --cool: #2f6699; --plain: #5d6673; } }
+@media (prefers-color-scheme: dark) { :root { --page: #15171b; --box: #1d2026; --ink: #e4e6ea; --faint: #9aa3ae; --line: #363b44; --hot: #9e4c08; --cool: #2f6699; --plain: #5d6673; } }
 body { background: var(--page); color: var(--ink); font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; margin: 0 auto; max-width: 120rem; padding: 1.5rem; }
 h1 { font-size: 1.5rem; margin: 0 0 .8rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1.1rem 0 .3rem; }
 p, li { max-width: 62rem; overflow-wrap: anywhere; } p { margin: .4rem 0; } .faint { color: var(--faint); } a { color: inherit; }
@@ -17,6 +17,7 @@ th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align:
 tbody tr:last-child td { border-bottom: 0; } .text { text-align: left; } td.long { min-width: 28rem; white-space: normal; }
 th { background: var(--box); position: sticky; top: 0; vertical-align: bottom; white-space: normal; } th.sortable { cursor: pointer; }
 th:first-child, td:first-child { border-right: 1px solid var(--line); }
+th { z-index: 1; } table:not(.lines) :is(th, td):first-child { left: 0; position: sticky; } table:not(.lines) td:first-child { background: var(--page); } table:not(.lines) th:first-child { z-index: 2; } th.drawn { text-align: left; }
 th.sortable:hover, th.sortable:focus-visible { text-decoration: underline; }
 th[aria-sort=ascending]::after { content: " \25b4"; } th[aria-sort=descending]::after { content: " \25be"; }
 .heat { background: color-mix(in srgb, var(--hot) var(--heat), transparent); } .cool { background: color-mix(in srgb, var(--cool) var(--heat), transparent); }
@@ -28,7 +29,8 @@ summary { cursor: pointer; overflow-wrap: anywhere; } summary b { margin-right: 
 .bad { font-weight: 600; } .bad::before { color: var(--hot); content: "\25b2 "; } .good::before { color: var(--cool); content: "\25bc "; }
 .side { display: flex; flex-wrap: wrap; gap: 0 2rem; }
 .heat, .cool, .bar, th { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-@media print { body { font-size: 9pt; max-width: none; padding: 0; } .wide { display: block; max-height: none; overflow: visible; } th { position: static; } th, td { padding: .1rem .3rem; white-space: normal; } table.lines td { white-space: nowrap; } table.lines td.code { overflow-wrap: anywhere; white-space: pre-wrap; } details::details-content { content-visibility: visible; block-size: auto; } }
+@page { margin: 10mm; size: landscape; }
+@media print { body { font-size: 9pt; max-width: none; padding: 0; } .wide { display: block; max-height: none; overflow: visible; } th, table:not(.lines) :is(th, td):first-child { position: static; } th, td { padding: .1rem .15rem; white-space: normal; } table { font-size: 7pt; } tr { break-inside: avoid; } table.lines td { white-space: nowrap; } table.lines td.code { overflow-wrap: anywhere; white-space: pre-wrap; } details::details-content { content-visibility: visible; block-size: auto; } }
 )";
 
 const char* const kPageScript = R"(

@@ -44,13 +44,29 @@ std::string counted(const std::map<std::string, int64_t>& counts, const char* na
     return text.empty() ? "none" : text;
 }
 
-void add_summary(pugi::xml_node main, const Report& report, const std::vector<const Kernel*>& kernels) {
+// What kernels were read from, and by what they were made; `side` of a comparison, else empty.
+void add_provenance(pugi::xml_node facts, const std::string& side, const std::vector<const Kernel*>& kernels) {
     std::map<std::string, int64_t> assemblers, archs, files;
-    int64_t spilling = 0, serialised = 0, by_opcodes = 0;
     for (const Kernel* kernel : kernels) {
         ++assemblers[kernel->assembler];
         ++archs[kernel->arch];
         ++files[kernel->origin.substr(0, kernel->origin.find('!'))];
+    }
+    const auto say = [&](const char* what, const std::string& text) { add_fact(facts, (side + what).c_str(), text); };
+    say("read", counted(files, "a file without a name"));
+    say("assembled by", counted(assemblers, "an assembler that the file does not name"));
+    say("for", counted(archs, "an unknown architecture"));
+}
+
+std::vector<const Kernel*> pointers_to(const std::vector<Kernel>& kernels) {
+    std::vector<const Kernel*> pointers;
+    for (const Kernel& kernel : kernels) pointers.push_back(&kernel);
+    return pointers;
+}
+
+void add_summary(pugi::xml_node main, const Report& report, const std::vector<const Kernel*>& kernels) {
+    int64_t spilling = 0, serialised = 0, by_opcodes = 0;
+    for (const Kernel* kernel : kernels) {
         spilling += kernel->spills != Traffic{};
         serialised += kernel->serialisation != Serialisation::kNone;
         by_opcodes += kernel->spill_source == SpillSource::kOpcodes;
@@ -59,9 +75,9 @@ void add_summary(pugi::xml_node main, const Report& report, const std::vector<co
         fmt::format("Kernels: {}. Of them {} spill, and in {} wgmma is serialised.", kernels.size(), spilling,
                     serialised));
     pugi::xml_node facts = add(main, "ul", {}, "facts");
-    add_fact(facts, "read", counted(files, "a file without a name"));
-    add_fact(facts, "assembled by", counted(assemblers, "an assembler that the file does not name"));
-    add_fact(facts, "for", counted(archs, "an unknown architecture"));
+    const bool is_diff = report.kind == ReportKind::kDiff;
+    if (is_diff) add_provenance(facts, "before, ", pointers_to(report.before.kernels));
+    add_provenance(facts, is_diff ? "after, " : "", kernels);
     add_fact(facts, "reported by",
              fmt::format("Jali {}, {:%Y-%m-%d %H:%M} UTC", JALI_VERSION, fmt::gmtime(time_of_report())));
     if (report.audit.ptx_images > 0)

@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <pugixml.hpp>
 #include <string>
 
+#include "audit/html_style.h"
 #include "audit/made_kernels.h"
 #include "jali/audit_report.h"
 
@@ -79,6 +82,31 @@ TEST(HtmlReport, StyleAndScriptHaveNothingToEscape) {
     }
 }
 
+// Relative luminance and contrast of WCAG 2.1; `color` is "#rrggbb".
+double luminance(const std::string& color) {
+    double sum = 0;
+    const double weights[] = {0.2126, 0.7152, 0.0722};
+    for (size_t i = 0; i < 3; ++i) {
+        const double part = std::stoi(color.substr(1 + 2 * i, 2), nullptr, 16) / 255.0;
+        sum += weights[i] * (part <= 0.03928 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+}
+
+TEST(HtmlReport, TextIsLegibleOnTheHottestAndTheCoolestCells) {
+    const std::string style = kPageStyle;
+    size_t themes = 0;
+    for (size_t at = style.find(":root"); at != std::string::npos; at = style.find(":root", at + 1), ++themes) {
+        const std::string theme = style.substr(at, style.find('}', at) - at);
+        const auto color = [&](const std::string& name) { return theme.substr(theme.find(name) + name.size(), 7); };
+        for (const char* name : {"--hot: ", "--cool: "}) {
+            const double a = luminance(color("--ink: ")), b = luminance(color(name));
+            EXPECT_GE((std::max(a, b) + 0.05) / (std::min(a, b) + 0.05), 4.5) << name << color(name);
+        }
+    }
+    EXPECT_EQ(themes, 2U);
+}
+
 TEST(HtmlReport, ShowsHostileNamesAsText) {
     const std::string name = "a\"'<script>alert(1)</script>&\x1b[31m\xff";
     Kernel kernel = made_kernel(name);
@@ -132,6 +160,26 @@ TEST(HtmlReport, TellsWhatWasReadWhenAndByWhat) {
     EXPECT_THAT(page.text, HasSubstr("ptxas 13.0.88 (1)"));
     EXPECT_THAT(page.text, HasSubstr("1970-01-02 00:00 UTC"));
     EXPECT_THAT(Page(report_of({})).text, Not(HasSubstr("1970-01")));
+}
+
+TEST(HtmlReport, TellsOfBothSidesOfAComparisonWhatTheyWereMadeBy) {
+    Report report = report_of({made_kernel("k")});
+    report.kind = ReportKind::kDiff;
+    report.before.kernels = {made_kernel("k"), made_kernel("gone")};
+    for (Kernel& kernel : report.before.kernels) {
+        kernel.assembler = "ptxas 12.8.93";
+        kernel.origin = "old.whl!k.cubin";
+    }
+    report.changes = compare(report.before, report.audit);
+    const Page page(report);
+    const auto fact = [&](const std::string& name) {
+        return page.at(("//main/ul/li[span='" + name + ": ']/span[2]").c_str());
+    };
+    EXPECT_EQ(fact("before, read"), "old.whl (2)");
+    EXPECT_EQ(fact("before, assembled by"), "ptxas 12.8.93 (2)");
+    EXPECT_EQ(fact("after, read"), "made.cubin (1)");
+    EXPECT_EQ(fact("after, assembled by"), "ptxas 13.0.88 (1)");
+    EXPECT_EQ(fact("read"), "");
 }
 
 TEST(HtmlReport, TellsOfTheWorstKernelsOnlyWhereThereAreMany) {
@@ -248,6 +296,8 @@ TEST(HtmlReport, DrawsWhatChanged) {
     EXPECT_EQ(page.count("//details[div/@id='c1']//span[@class='bar more']"), 2U);
     EXPECT_EQ(page.count("//details[div/@id='c1']//span[@class='bar less']"), 1U);
     EXPECT_EQ(page.count("//details[div/@id='c2']"), 0U);
+    // Bars stand to the left of their column, and so does its heading.
+    EXPECT_EQ(page.count("//details[div/@id='c1']//th[@class='drawn'][.='before' or .='after']"), 2U);
     EXPECT_EQ(page.at("//td[.='spill bytes']/following-sibling::td[2]/span[2]"), "40");
 }
 
