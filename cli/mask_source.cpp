@@ -49,12 +49,6 @@ std::optional<int64_t> wanted(const std::optional<int64_t>& option, const std::o
     return option || !sizes ? option : std::optional<int64_t>((*sizes).*member);
 }
 
-std::string trimmed(const std::string& text) {
-    const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string::npos) return text;
-    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
@@ -81,7 +75,10 @@ MaskSource read_text(const MaskOptions& options, const std::optional<Domain>& si
     for (const std::string& warning : parsed.warnings) warn(warning);
     for (const auto& [name, table] : bindings.tables) require_named(options.text, "--table", name);
     for (const auto& [name, value] : bindings.scalars) require_named(options.text, "--scalar", name);
-    return {options.name.empty() ? trimmed(options.text) : options.name, std::move(parsed.predicate), {}, domain};
+    return {options.name.empty() ? CLI::detail::trim_copy(options.text) : options.name,
+            std::move(parsed.predicate),
+            {},
+            domain};
 }
 
 MaskSources read_entries(const MaskOptions& options) {

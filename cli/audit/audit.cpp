@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "audit/visible_text.h"
 #include "cli/audit/command.h"
 #include "cli/audit/hot_spot_text.h"
 #include "cli/audit/kernel_details.h"
@@ -77,7 +76,7 @@ void check_combination(const Options& options) {
     }
 }
 
-// Each kernel once: of equal code the first stands for all.
+// What follows the tables, kernel by kernel.
 std::string parts_text(const std::vector<const audit::Kernel*>& kernels, const Options& options) {
     std::string text;
     audit::SourceFiles files(options.roots);
@@ -137,14 +136,10 @@ void add_audit_command(CLI::App& app, Command& chosen) {
     command.add_flag("--lines", options->lines, "Below the table where each kernel spills")->group(group);
     command.add_flag("--ptx-lines", options->prefer_ptx, "By line of PTX even where there are source lines")
         ->group(group);
-    command.add_option("--source-root", options->roots, "Show source lines from files below this folder (repeatable)")
-        ->type_name("DIR")
-        ->allow_extra_args(false)
-        ->group(group);
-    command.add_option("--device", options->devices, "Show the theoretical occupancy on these: H200,B200,A100 ...")
-        ->type_name("NAME,...")
-        ->allow_extra_args(false)
-        ->group(group);
+    add_list(command, "--source-root", options->roots, "DIR", group,
+             "Show source lines from files below this folder (repeatable)");
+    add_list(command, "--device", options->devices, "NAME,...", group,
+             "Show the theoretical occupancy on these: H200,B200,A100 ...");
     add_report_options(command, options->report);
     command.footer(kExamples);
     add_audit_diff_command(command, chosen);

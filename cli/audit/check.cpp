@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/kernel_text.h"
 #include "audit/visible_text.h"
 #include "cli/audit/command.h"
 #include "cli/audit/kernel_source.h"
@@ -49,7 +50,7 @@ struct Options {
 
 std::string label_of(const audit::Kernel& kernel) {
     constexpr size_t kNameWidth = 72;
-    const std::string name = audit::visible(kernel.demangled.empty() ? kernel.name : kernel.demangled);
+    const std::string name = audit::visible(full_name(kernel));
     return fmt::format("{} ({}, {})", audit::shortened(name, kNameWidth), audit::visible(kernel.arch),
                        audit::visible(kernel.assembler));
 }

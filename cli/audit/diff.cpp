@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/kernel_text.h"
 #include "audit/visible_text.h"
 #include "cli/audit/command.h"
 #include "cli/audit/kernel_source.h"
@@ -113,7 +114,7 @@ std::string text_of(const audit::Report& report, const Options& options) {
         }
         ++shown;
         const audit::Kernel& kernel = *(change.after == nullptr ? change.before : change.after);
-        const std::string name = kernel.demangled.empty() ? kernel.name : kernel.demangled;
+        const std::string& name = full_name(kernel);
         text += fmt::format("{:9} {:>7}  {}: {}\n", name_of(change.verdict),
                             change.harm.total() == 0 ? "" : fmt::format("{:+.1f}", change.harm.total()),
                             audit::shortened(audit::visible(name), 72), audit::visible(change.line));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "audit/kernel_text.h"
 #include "audit/visible_text.h"
 #include "cli/audit/kernel_table.h"
 #include "cli/console.h"
@@ -53,9 +54,9 @@ std::string hot_spot_text(const Kernel& kernel, const HotSpotOptions& options, a
     if (spots.empty()) return "";
     std::optional<Lines> ptx;
     if (!kernel.ptx_text.empty()) ptx.emplace(kernel.ptx_text);
-    std::string text = fmt::format("{} spills {} B at {}, heaviest by loop depth first\n",
-                                   audit::visible(kernel.demangled.empty() ? kernel.name : kernel.demangled),
-                                   spill_bytes_text(kernel), plural(static_cast<int64_t>(spots.size()), "place"));
+    std::string text =
+        fmt::format("{} spills {} B at {}, heaviest by loop depth first\n", audit::visible(full_name(kernel)),
+                    spill_bytes_text(kernel), plural(static_cast<int64_t>(spots.size()), "place"));
     const size_t shown = std::min(spots.size(), static_cast<size_t>(options.most));
     for (size_t i = 0; i < shown; ++i) {
         text += heading_of(spots[i], kernel);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "audit/kernel_text.h"
 #include "audit/visible_text.h"
 #include "cli/audit/kernel_table.h"
 #include "cli/console.h"
@@ -13,46 +14,15 @@ namespace jali::cli {
 
 namespace {
 
-using audit::InstructionMix;
 using audit::Kernel;
-using Counts = std::vector<std::pair<std::string_view, int64_t>>;
 
 // Those that are not 0.
-std::string counts_text(const Counts& counts) {
+std::string counts_text(const std::vector<audit::NamedCount>& counts) {
     std::string text;
     for (const auto& [name, count] : counts) {
         if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, group_digits(count));
     }
     return text.empty() ? "none" : text;
-}
-
-std::string mix_text(const InstructionMix& mix) {
-    return counts_text({{"matrix", mix.matrix},
-                        {"TMA and async copies", mix.async_copies},
-                        {"MUFU", mix.special},
-                        {"shared", mix.shared},
-                        {"global", mix.global},
-                        {"local", mix.local},
-                        {"constant", mix.constant},
-                        {"tensor memory", mix.tensor_memory},
-                        {"barriers", mix.barriers},
-                        {"branches", mix.branches},
-                        {"moves", mix.moves},
-                        {"conversions", mix.conversions},
-                        {"floats", mix.floats},
-                        {"integers", mix.integers},
-                        {"predicates", mix.predicates},
-                        {"logic", mix.logic},
-                        {"others", mix.others},
-                        {"unknown", mix.unknown}});
-}
-
-std::string imad_text(const InstructionMix& mix) {
-    return counts_text({{"MOV", mix.imad_mov},
-                        {"SHL", mix.imad_shl},
-                        {"IADD", mix.imad_iadd},
-                        {"WIDE", mix.imad_wide},
-                        {"products", mix.imad}});
 }
 
 std::string distance_text(const audit::LoadDistance& distance) {
@@ -137,13 +107,12 @@ std::string kernel_details(const Kernel& kernel) {
     rows.add("shared memory", shared_text(kernel));
     rows.add("code", fmt::format("{} B, {}, sha256 {}", group_digits(kernel.code_bytes),
                                  plural(kernel.mix.total, "instruction"), kernel.code_sha256));
-    rows.add("mix", mix_text(kernel.mix));
-    rows.add("IMAD", imad_text(kernel.mix));
+    rows.add("mix", counts_text(kinds_of(kernel.mix)));
+    rows.add("IMAD", counts_text(imad_uses_of(kernel.mix)));
     rows.add("global loads", distance_text(kernel.global_loads));
     rows.add("shared loads", distance_text(kernel.shared_loads));
     for (const std::string& note : kernel.notes) rows.add("note", audit::visible(note));
-    return audit::visible(kernel.demangled.empty() ? kernel.name : kernel.demangled) + "\n" + rows.text() +
-           roles_table(kernel) + loops_table(kernel);
+    return audit::visible(full_name(kernel)) + "\n" + rows.text() + roles_table(kernel) + loops_table(kernel);
 }
 
 }  // namespace jali::cli

@@ -91,12 +91,6 @@ std::vector<audit::Assembled> assemble_paths(const std::vector<fs::path>& paths,
     return audit::assemble(paths, assembling);
 }
 
-// Options that come as a list or several times. Their values may begin with a dash.
-void add_list(CLI::App& command, const std::string& name, std::vector<std::string>& target, const std::string& type,
-              const std::string& group, const std::string& description) {
-    command.add_option(name, target, description)->type_name(type)->allow_extra_args(false)->group(group);
-}
-
 }  // namespace
 
 std::vector<std::string> parts_of(const std::string& text, char separator) {
@@ -108,6 +102,11 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
         begin = end + 1;
     }
     return parts;
+}
+
+void add_list(CLI::App& command, const std::string& name, std::vector<std::string>& target, const std::string& type,
+              const std::string& group, const std::string& description) {
+    command.add_option(name, target, description)->type_name(type)->allow_extra_args(false)->group(group);
 }
 
 void add_source_options(CLI::App& command, SourceOptions& options) {

@@ -28,6 +28,9 @@ struct SourceOptions {
     bool assembles() const { return !ptxas.empty() || !options.empty() || !routes.empty(); }
 };
 
+// An option that comes as a list or several times. Its values may begin with a dash.
+void add_list(CLI::App& command, const std::string& name, std::vector<std::string>& target, const std::string& type,
+              const std::string& group, const std::string& description);
 void add_source_options(CLI::App& command, SourceOptions& options);
 
 // What was read and what was assembled.

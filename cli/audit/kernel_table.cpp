@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
+#include "audit/kernel_text.h"
 #include "audit/short_names.h"
 #include "audit/visible_text.h"
 #include "cli/console.h"
@@ -15,7 +15,6 @@ namespace jali::cli {
 namespace {
 
 constexpr size_t kNameWidth = 44;
-constexpr int64_t kThreadsAWarp = 32;
 
 std::string pair_text(int64_t stores, int64_t loads) {
     return fmt::format("{}/{}", group_digits(stores), group_digits(loads));
@@ -97,37 +96,18 @@ std::string spill_bytes_text(const audit::Kernel& kernel) {
     return (estimated ? "~" : "") + pair_text(kernel.spills.store_bytes, kernel.spills.load_bytes);
 }
 
-std::string budgets_text(const audit::Kernel& kernel) {
-    if (kernel.roles.size() < 2) return "-";
-    std::string text;
-    for (size_t i = 1; i < kernel.roles.size(); ++i) {  // the first is the code before any setmaxnreg
-        text += fmt::format("{}{}", text.empty() ? "" : "/", kernel.roles[i].registers);
-    }
-    return text;
-}
-
-// "12/64 registers": warps of those that an SM holds, and what bounds them.
-std::string occupancy_text(const audit::Kernel& kernel, const audit::Device& device) {
-    const std::optional<audit::Occupancy> found = audit::occupancy(kernel, device);
-    if (!found) return "-";
-    return fmt::format("{}/{} {}", found->warps, device.threads / kThreadsAWarp, found->limit);
-}
-
 std::string kernel_table(const std::vector<const audit::Kernel*>& kernels, const std::vector<std::string>& devices) {
     if (kernels.empty()) return "no kernels\n";
     std::vector<std::string> heading = {"kernel",     "arch",       "regs",  "threads", "stack",  "spill B", "spills",
                                         "by depth B", "setmaxnreg", "wgmma", "smem",    "instrs", "code B"};
-    std::vector<audit::Device> shown;
-    for (const audit::Device& device : audit::devices()) {
-        if (std::ranges::find(devices, device.name) == devices.end()) continue;
-        shown.push_back(device);
-        heading.push_back("warps, " + device.name);
-    }
+    const std::vector<audit::Device> shown = audit::devices_named(devices);
+    for (const audit::Device& device : shown) heading.push_back("warps, " + device.name);
     Columns columns(heading);
     const std::vector<std::string> names = audit::short_names(kernels, kNameWidth);
     for (size_t i = 0; i < kernels.size(); ++i) {
         std::vector<std::string> cells = cells_of(*kernels[i], names[i]);
-        for (const audit::Device& device : shown) cells.push_back(occupancy_text(*kernels[i], device));
+        for (const audit::Device& device : shown)
+            cells.push_back(occupancy_text(occupancy(*kernels[i], device), device));
         columns.add(std::move(cells));
     }
     return columns.text() + "\n" + summary_of(kernels);

@@ -13,7 +13,5 @@ std::string kernel_table(const std::vector<const audit::Kernel*>& kernels, const
 
 // "28/16": bytes of spill stores and loads; "~28/16" where they were told by opcodes alone.
 std::string spill_bytes_text(const audit::Kernel& kernel);
-// The budgets that setmaxnreg sets, "24/240/240"; "-" where it sets none.
-std::string budgets_text(const audit::Kernel& kernel);
 
 }  // namespace jali::cli

@@ -28,16 +28,12 @@ bool has_displacement(uint32_t opcode) {
     return opcode == kBranch || opcode == kBranchUniform || opcode == kCallRelative;
 }
 
-uint64_t bits(uint64_t word, unsigned first, unsigned count) {
-    return (word >> first) & ((uint64_t{1} << count) - 1);
-}
-
 // From the end of the instruction, in bytes: 48 bits at bit 34 count words.
 int64_t displacement(const Instruction& instruction, BranchEncoding encoding) {
-    const uint64_t field = (instruction.low >> 34) | (bits(instruction.high, 0, 18) << 30);
+    const uint64_t field = (instruction.low >> 34) | (bits(instruction, 64, 18) << 30);
     const int64_t words = static_cast<int64_t>(field << 16) >> 16;
     if (encoding == BranchEncoding::kSm80) return words * 4;
-    return words * 1024 + static_cast<int64_t>(bits(instruction.low, 16, 8)) * 4;
+    return words * 1024 + static_cast<int64_t>(bits(instruction, 16, 8)) * 4;
 }
 
 // Of three: the guard, a second predicate, and in the uniform form a uniform one. Modes that ask whether threads
@@ -53,10 +49,10 @@ struct Condition {
 
 Condition condition_of(const Instruction& instruction) {
     Condition condition;
-    condition.add(bits(instruction.low, 12, 4));
+    condition.add(bits(instruction, 12, 4));
     switch (instruction.opcode()) {
         case kBranchUniform:
-            condition.add(bits(instruction.low, 24, 4));
+            condition.add(bits(instruction, 24, 4));
             [[fallthrough]];
         case kBranch:
         case kExit:
@@ -65,12 +61,12 @@ Condition condition_of(const Instruction& instruction) {
         case kIndirectBranchUniform:
         case kCallRelative:
         case kCallAbsolute:
-            condition.add(bits(instruction.high, 23, 4));
+            condition.add(bits(instruction, 87, 4));
             break;
         default:
             break;
     }
-    const bool asks_whether_diverged = bits(instruction.low, 32, 2) > 1;
+    const bool asks_whether_diverged = bits(instruction, 32, 2) > 1;
     if (instruction.opcode() == kBranch && asks_whether_diverged) condition.always = false;
     return condition;
 }
@@ -104,7 +100,7 @@ BranchKind kind_of(uint32_t opcode) {
 
 BranchEncoding branch_encoding_of(std::span<const Instruction> code) {
     for (const Instruction& instruction : code) {
-        if (has_displacement(instruction.opcode()) && bits(instruction.low, 16, 8) != 0) return BranchEncoding::kSm90;
+        if (has_displacement(instruction.opcode()) && bits(instruction, 16, 8) != 0) return BranchEncoding::kSm90;
     }
     return BranchEncoding::kSm80;
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "audit/glob.h"
+#include "audit/kernel_text.h"
 #include "jali/audit_budget.h"
 
 namespace jali::audit {
@@ -40,7 +41,7 @@ void compare_to(const Limits& limits, const BudgetRule* rule, const Kernel& kern
 }  // namespace
 
 Limits figures_of(const Kernel& kernel) {
-    return {.spill_bytes = kernel.spills.store_bytes + kernel.spills.load_bytes,
+    return {.spill_bytes = bytes_of(kernel.spills),
             .registers = kernel.registers,
             .stack_bytes = kernel.stack_bytes,
             .code_bytes = kernel.code_bytes,

@@ -5,6 +5,7 @@
 
 #include "audit/explain.h"
 #include "audit/hot_spots.h"
+#include "audit/kernel_text.h"
 #include "audit/match.h"
 #include "jali/audit_compare.h"
 
@@ -48,11 +49,12 @@ bool same_code(const Kernel& before, const Kernel& after) {
 
 Verdict verdict_of(const Kernel& before, const Kernel& after, const Harm& harm) {
     if (same_code(before, after)) return Verdict::kSame;
-    const auto spilled = [](const Kernel& kernel) { return kernel.spills.store_bytes + kernel.spills.load_bytes; };
     const double total = harm.total();
     // More spilling is worse however little it weighs, unless what else changed outweighs it.
-    if (total >= kMatters || (spilled(after) > spilled(before) && total > -kMatters)) return Verdict::kWorse;
-    if (total <= -kMatters || (spilled(after) < spilled(before) && total < kMatters)) return Verdict::kBetter;
+    if (total >= kMatters || (bytes_of(after.spills) > bytes_of(before.spills) && total > -kMatters))
+        return Verdict::kWorse;
+    if (total <= -kMatters || (bytes_of(after.spills) < bytes_of(before.spills) && total < kMatters))
+        return Verdict::kBetter;
     return Verdict::kDifferent;
 }
 

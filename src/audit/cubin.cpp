@@ -2,9 +2,9 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
+#include "audit/arch.h"
 #include "audit/cubin_file.h"
 #include "audit/cubin_kernels.h"
 #include "audit/demangle.h"
@@ -146,11 +146,7 @@ Kernel read_kernel(CubinFile& file, const CubinFunction& entry) {
 }
 
 void check_is_read(const std::string& arch) {
-    constexpr int kFirstArchRead = 80;
-    constexpr size_t kPrefix = 3;  // "sm_"
-    int number = 0;
-    std::from_chars(arch.data() + kPrefix, arch.data() + arch.size(), number);
-    if (number < kFirstArchRead)
+    if (arch_number(arch) < kFirstArchRead)
         throw FileError(fmt::format("Machine code of {} is not read; sm_{} and later is", arch, kFirstArchRead));
 }
 

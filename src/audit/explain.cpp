@@ -7,6 +7,7 @@
 #include <set>
 
 #include "audit/hot_spots.h"
+#include "audit/kernel_text.h"
 #include "audit/ptx_widths.h"
 #include "audit/visible_text.h"
 
@@ -108,8 +109,7 @@ void explain_loops(const Kernel& before, const Kernel& after, Sentences& sentenc
 
 // Where the kernel spills that is worse, its heaviest lines.
 void explain_places(const Kernel& before, const Kernel& after, Sentences& sentences) {
-    const bool grew =
-        after.spills.store_bytes + after.spills.load_bytes >= before.spills.store_bytes + before.spills.load_bytes;
+    const bool grew = bytes_of(after.spills) >= bytes_of(before.spills);
     const Kernel& kernel = grew ? after : before;
     const std::vector<HotSpot> spots = hot_spots(kernel);
     for (size_t i = 0; i < std::min(kListedPlaces, spots.size()); ++i) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "audit/kernel_text.h"
+
 namespace jali::audit {
 
 namespace {
@@ -15,10 +17,6 @@ constexpr int64_t kDeepest = 4;
 void add(Traffic& traffic, const SpillSite& site, int64_t weight) {
     (site.is_store ? traffic.stores : traffic.loads) += weight;
     (site.is_store ? traffic.store_bytes : traffic.load_bytes) += weight * site.bytes;
-}
-
-int64_t bytes_of(const Traffic& traffic) {
-    return traffic.store_bytes + traffic.load_bytes;
 }
 
 // A call chain of a corrupted table may be as long as the file.

@@ -39,14 +39,6 @@ std::vector<ShownKernel> shown_kernels(const Report& report, size_t most_details
     return worst_first;
 }
 
-int64_t bytes_of(const Traffic& traffic) {
-    return traffic.store_bytes + traffic.load_bytes;
-}
-
-const std::string& full_name(const Kernel& kernel) {
-    return kernel.demangled.empty() ? kernel.name : kernel.demangled;
-}
-
 std::string_view last_part(std::string_view path) {
     return path.substr(path.find_last_of('/') + 1);
 }

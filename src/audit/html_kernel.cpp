@@ -11,8 +11,6 @@ namespace {
 
 constexpr size_t kMostLoops = 40;
 
-using Count = std::pair<const char*, int64_t>;
-
 std::string distance_text(const LoadDistance& distance) {
     if (distance.loads == 0) return "none";
     return fmt::format("{}, the median {} instructions before what waits for it, {} under 8", distance.loads,
@@ -53,19 +51,11 @@ void add_facts(pugi::xml_node parent, const Kernel& kernel) {
 }
 
 void add_mix(pugi::xml_node parent, const InstructionMix& m) {
-    std::vector<Count> counts = {{"matrix", m.matrix},         {"TMA and async copies", m.async_copies},
-                                 {"MUFU", m.special},          {"shared", m.shared},
-                                 {"global", m.global},         {"local", m.local},
-                                 {"constant", m.constant},     {"tensor memory", m.tensor_memory},
-                                 {"barriers", m.barriers},     {"branches", m.branches},
-                                 {"moves", m.moves},           {"conversions", m.conversions},
-                                 {"floats", m.floats},         {"integers", m.integers},
-                                 {"predicates", m.predicates}, {"logic", m.logic},
-                                 {"others", m.others},         {"unknown", m.unknown}};
-    std::erase_if(counts, [](const Count& count) { return count.second == 0; });
+    std::vector<NamedCount> counts = kinds_of(m);
+    std::erase_if(counts, [](const NamedCount& count) { return count.second == 0; });
     if (counts.empty() || m.total <= 0) return;
     int64_t most = 1;
-    for (const Count& count : counts) most = std::max(most, count.second);
+    for (const NamedCount& count : counts) most = std::max(most, count.second);
     add(parent, "h3", fmt::format("Instructions: {}", m.total));
     HtmlTable table(parent, {"kind", "count", "share"});
     for (const auto& [kind, count] : counts) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "audit/html_page.h"
+#include "audit/kernel_text.h"
 #include "audit/source_text.h"
 #include "jali/audit_report.h"
 
@@ -41,8 +42,6 @@ void add_check(pugi::xml_node parent, const BudgetResult& result);
 
 // --- Figures ---
 
-int64_t bytes_of(const Traffic& traffic);
-const std::string& full_name(const Kernel& kernel);
 std::string_view last_part(std::string_view path);
 std::string pair_text(int64_t stores, int64_t loads);  // "28/16"
 // In [0, 1]; what is small beside the largest is seen too.

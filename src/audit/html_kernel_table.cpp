@@ -10,8 +10,6 @@
 namespace jali::audit {
 namespace {
 
-constexpr int64_t kThreadsAWarp = 32;
-
 // The largest of the table, which heat is measured against.
 struct Largest {
     int64_t spills = 0, weighted = 0;
@@ -24,14 +22,6 @@ struct Column {
     bool can_go = false;
 };
 
-// "24/240": what setmaxnreg sets; empty where it sets nothing.
-std::string budgets_of(const Kernel& kernel) {
-    std::string text;
-    for (size_t i = 1; i < kernel.roles.size(); ++i)
-        text += fmt::format("{}{}", text.empty() ? "" : "/", kernel.roles[i].registers);
-    return text;
-}
-
 Cell serialisation_cell(const ShownKernel& shown) {
     const bool is_serialised = shown.kernel->serialisation != Serialisation::kNone;
     Cell cell = text_cell(is_serialised ? fmt::format("serialised ({})", name_of(shown.kernel->serialisation)) : "-");
@@ -41,11 +31,7 @@ Cell serialisation_cell(const ShownKernel& shown) {
 
 Cell occupancy_cell(const Kernel& kernel, const Device& device) {
     const std::optional<Occupancy> found = occupancy(kernel, device);
-    if (!found) return {.text = "-", .sort_by = -1, .title = {}, .link = {}};
-    return {.text = fmt::format("{}/{} {}", found->warps, device.threads / kThreadsAWarp, found->limit),
-            .sort_by = found->share,
-            .title = {},
-            .link = {}};
+    return {.text = occupancy_text(found, device), .sort_by = found ? found->share : -1, .title = {}, .link = {}};
 }
 
 std::string run_options(const ShownKernel& shown) {
@@ -99,12 +85,7 @@ std::vector<Column> columns_of(const Largest& largest) {
              const Traffic& weighted = shown.kernel->spills_weighted;
              return pair_cell(weighted, heat_of(bytes_of(weighted), largest.weighted));
          }},
-        {"setmaxnreg",
-         [](const ShownKernel& shown) {
-             const std::string budgets = budgets_of(*shown.kernel);
-             return text_cell(budgets.empty() ? "-" : budgets);
-         },
-         true},
+        {"setmaxnreg", [](const ShownKernel& shown) { return text_cell(budgets_text(*shown.kernel)); }, true},
         {"wgmma", serialisation_cell, true},
         number_column("shared B", &Kernel::static_shared_bytes),
         {"instructions", [](const ShownKernel& shown) { return number_cell(shown.kernel->mix.total); }},
@@ -145,8 +126,7 @@ void add_kernel_table(pugi::xml_node parent, const std::vector<ShownKernel>& ker
     }
     std::vector<Column> columns = columns_of(largest);
     leave_out_shared(columns, kernels, parent);
-    for (const Device& device : devices()) {
-        if (std::find(device_names.begin(), device_names.end(), device.name) == device_names.end()) continue;
+    for (const Device& device : devices_named(device_names)) {
         columns.push_back({"warps, " + device.name,
                            [device](const ShownKernel& shown) { return occupancy_cell(*shown.kernel, device); }});
     }

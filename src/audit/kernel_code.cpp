@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "audit/hot_spots.h"
 #include "audit/instruction_mix.h"
 #include "audit/load_distance.h"
 #include "audit/sass.h"
@@ -16,38 +17,38 @@ namespace jali::audit {
 namespace {
 
 constexpr int64_t kInstructionBytes = 16;
-constexpr int64_t kMostWeightedDepth = 4;
 
-// 10^depth: a loop is taken to run ten times.
-int64_t weight_of(int64_t depth) {
-    int64_t weight = 1;
-    for (int64_t i = 0; i < std::min(depth, kMostWeightedDepth); ++i) weight *= 10;
-    return weight;
-}
-
-// The bytes of the frame that some accesses touch.
+// Bytes of the frame, as ranges apart from each other.
 class FrameBytes {
    public:
-    // `sites` with these stores or loads; their slots are known.
-    FrameBytes(const std::vector<SpillSite>& sites, bool stores) {
-        for (const SpillSite& site : sites)
-            if (site.is_store == stores) ranges_.emplace_back(site.slot, site.slot + site.bytes);
-        std::sort(ranges_.begin(), ranges_.end());
-        for (const auto& [begin, end] : ranges_) {
-            if (!merged_.empty() && begin <= merged_.back().second)
-                merged_.back().second = std::max(merged_.back().second, end);
+    // Those of the sites that `is_wanted` and whose slot is known.
+    FrameBytes(const std::vector<SpillSite>& sites, const auto& is_wanted) {
+        std::vector<std::pair<int64_t, int64_t>> slots;
+        for (const SpillSite& site : sites) {
+            if (!site.in_shared_memory && site.slot >= 0 && is_wanted(site))
+                slots.emplace_back(site.slot, site.slot + site.bytes);
+        }
+        std::sort(slots.begin(), slots.end());
+        for (const auto& [begin, end] : slots) {
+            if (!ranges_.empty() && begin <= ranges_.back().second)
+                ranges_.back().second = std::max(ranges_.back().second, end);
             else
-                merged_.emplace_back(begin, end);
+                ranges_.emplace_back(begin, end);
         }
     }
     bool touches(const SpillSite& site) const {
-        const auto after = std::upper_bound(merged_.begin(), merged_.end(), site.slot + site.bytes - 1,
+        const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), site.slot + site.bytes - 1,
                                             [](int64_t last, const auto& range) { return last < range.first; });
-        return after != merged_.begin() && std::prev(after)->second > site.slot;
+        return after != ranges_.begin() && std::prev(after)->second > site.slot;
+    }
+    int64_t count() const {
+        int64_t bytes = 0;
+        for (const auto& [begin, end] : ranges_) bytes += end - begin;
+        return bytes;
     }
 
    private:
-    std::vector<std::pair<int64_t, int64_t>> ranges_, merged_;
+    std::vector<std::pair<int64_t, int64_t>> ranges_;
 };
 
 // Without annotations: what goes by the stack pointer to bytes of the frame that are both stored and loaded so. No
@@ -59,7 +60,8 @@ void find_spills(std::span<const uint8_t> code, Kernel& kernel) {
         const std::optional<SpillSite> site = spill_at(code, offset);
         if (site && !site->in_shared_memory && site->slot >= 0) sites.push_back(*site);
     }
-    const FrameBytes stored(sites, true), loaded(sites, false);
+    const FrameBytes stored(sites, [](const SpillSite& site) { return site.is_store; });
+    const FrameBytes loaded(sites, [](const SpillSite& site) { return !site.is_store; });
     for (const SpillSite& site : sites) {
         if (!(site.is_store ? loaded : stored).touches(site)) continue;
         kernel.spill_sites.push_back(site);
@@ -87,17 +89,8 @@ void split_frame(std::span<const Instruction> code, Kernel& kernel) {
         kernel.array_bytes = 0;
         return;
     }
-    std::vector<std::pair<int64_t, int64_t>> slots;
-    for (const SpillSite& site : kernel.spill_sites)
-        if (!site.in_shared_memory && site.slot >= 0) slots.emplace_back(site.slot, site.slot + site.bytes);
-    std::sort(slots.begin(), slots.end());
-    int64_t covered_to = 0;
-    kernel.spill_frame_bytes = 0;
-    for (const auto& [begin, end] : slots) {
-        kernel.spill_frame_bytes += std::max<int64_t>(0, end - std::max(begin, covered_to));
-        covered_to = std::max(covered_to, end);
-    }
-    kernel.spill_frame_bytes = std::min(kernel.spill_frame_bytes, kernel.stack_bytes);
+    const FrameBytes slots(kernel.spill_sites, [](const SpillSite&) { return true; });
+    kernel.spill_frame_bytes = std::min(slots.count(), kernel.stack_bytes);
     kernel.array_bytes = kernel.stack_bytes - kernel.spill_frame_bytes;
     // Frames are multiples of 8 bytes.
     if (kernel.array_bytes < 8) {
@@ -114,7 +107,7 @@ void place_spills(const ControlFlow& flow, Kernel& kernel) {
         site.loop_depth = block.loop_depth;
         site.role = block.role;
         if (site.in_shared_memory) continue;
-        add(kernel.spills_weighted, site, weight_of(site.loop_depth));
+        add(kernel.spills_weighted, site, depth_weight(site.loop_depth));
         if (site.role >= 0) add(kernel.roles[static_cast<size_t>(site.role)].spills, site);
         for (int64_t loop = block.loop; loop >= 0; loop = flow.outer[static_cast<size_t>(loop)])
             add(kernel.loops[static_cast<size_t>(loop)].spills, site);

@@ -1,8 +1,7 @@
 #include "audit/kernel_json.h"
 
-#include <algorithm>
-
 #include "audit/hot_spots.h"
+#include "audit/kernel_text.h"
 #include "jali/audit_compare.h"
 
 namespace jali::audit {
@@ -90,8 +89,7 @@ Json json_of(const InstructionMix& mix) {
 
 Json occupancies_of(const Kernel& kernel, const std::vector<std::string>& device_names) {
     Json list = Json::array();
-    for (const Device& device : devices()) {
-        if (std::find(device_names.begin(), device_names.end(), device.name) == device_names.end()) continue;
+    for (const Device& device : devices_named(device_names)) {
         const std::optional<Occupancy> found = occupancy(kernel, device);
         if (!found) continue;
         list.push_back({{"device", device.name},

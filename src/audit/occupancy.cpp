@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
+#include "audit/arch.h"
 #include "jali/audit.h"
 
 namespace jali::audit {
@@ -19,26 +18,11 @@ int64_t rounded_up(int64_t a, int64_t b) {
     return divided_up(a, b) * b;
 }
 
-struct Architecture {
-    int number = 0;     // 90 of "sm_90a"
-    char suffix = ' ';  // 'a': this one alone; 'f': its family
-};
-
-Architecture architecture_of(std::string_view arch) {
-    constexpr std::string_view kPrefix = "sm_";
-    Architecture result;
-    if (!arch.starts_with(kPrefix)) return result;
-    const char* end = arch.data() + arch.size();
-    const auto [rest, error] = std::from_chars(arch.data() + kPrefix.size(), end, result.number);
-    if (error == std::errc() && rest != end) result.suffix = *rest;
-    return result;
-}
-
 // Machine code runs on later members of its family: of sm_80 on sm_86, of sm_90a on sm_90 alone.
 bool runs_on(const Kernel& kernel, const Device& device) {
-    const Architecture code = architecture_of(kernel.arch), machine = architecture_of(device.arch);
-    if (code.suffix == 'a') return code.number == machine.number;
-    return code.number / 10 == machine.number / 10 && code.number % 10 <= machine.number % 10;
+    const int code = arch_number(kernel.arch), machine = arch_number(device.arch);
+    if (kernel.arch.ends_with('a')) return code == machine;
+    return code / 10 == machine / 10 && code % 10 <= machine % 10;
 }
 
 }  // namespace

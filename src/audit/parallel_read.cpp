@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <iterator>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "audit/arch.h"
 #include "audit/image_queue.h"
 #include "audit/walk.h"
 #include "jali/error.h"
@@ -23,14 +23,6 @@ constexpr uint64_t kMostBytesInFlight = uint64_t{192} << 20;
 constexpr size_t kMostImagesInFlight = 1024;
 // A hostile file has a problem every few bytes.
 constexpr size_t kMostProblems = 10000;
-constexpr int kFirstArchRead = 80;
-
-// 90 of "sm_90a"; 0 where it is no such name.
-int arch_number(std::string_view arch) {
-    int number = 0;
-    if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-    return number;
-}
 
 template <typename Thing>
 struct Ordered {

@@ -64,7 +64,8 @@ std::vector<const Kernel*> pointers_to(const std::vector<Kernel>& kernels) {
     return pointers;
 }
 
-void add_summary(pugi::xml_node main, const Report& report, const std::vector<const Kernel*>& kernels) {
+void add_summary(pugi::xml_node main, const Report& report, const std::vector<const Kernel*>& kernels,
+                 size_t problems) {
     int64_t spilling = 0, serialised = 0, by_opcodes = 0;
     for (const Kernel* kernel : kernels) {
         spilling += kernel->spills != Traffic{};
@@ -90,7 +91,6 @@ void add_summary(pugi::xml_node main, const Report& report, const std::vector<co
             "faint");
     }
     add(main, "p", "Bytes and counts are what the code holds, a thread; they are not times.", "faint");
-    const size_t problems = problems_of(report).size();
     if (problems > 0) {
         pugi::xml_node link = add(add(main, "p", {}, "bad"), "a", fmt::format("Not read or assembled: {}", problems));
         set(link, "href", "#problems");
@@ -128,14 +128,15 @@ void add_details(pugi::xml_node main, const Report& report, const std::vector<Sh
 std::string html_report(const Report& report) {
     HtmlPage page(report.title);
     const std::vector<ShownKernel> kernels = shown_kernels(report, kMostDetails);
-    add_summary(page.main(), report, kernels_of(report));
+    const std::vector<Problem> problems = problems_of(report);
+    add_summary(page.main(), report, kernels_of(report), problems.size());
     if (report.kind == ReportKind::kDiff) add_changes(page.main(), report);
     if (report.kind == ReportKind::kCheck) add_check(page.main(), report.result);
     add_matrix(page.main(), report.assembled);
     add(page.main(), "h2", "Kernels");
     add_kernel_table(page.main(), kernels, report.device_names);
     add_details(page.main(), report, kernels);
-    add_problems(page.main(), problems_of(report));
+    add_problems(page.main(), problems);
     add(page.main(), "p", fmt::format("This page has {} kB.", (page.text().size() + 999) / 1000), "faint");
     return page.text();
 }

@@ -4,6 +4,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "audit/kernel_text.h"
 #include "audit/visible_text.h"
 #include "jali/audit_report.h"
 
@@ -33,7 +34,7 @@ void set(pugi::xml_node node, const char* name, std::string_view value) {
 pugi::xml_node add_case(pugi::xml_node suite, const Kernel& kernel, Totals& totals) {
     pugi::xml_node test = suite.append_child("testcase");
     set(test, "classname", kernel.arch + " " + (kernel.assembler.empty() ? "unknown assembler" : kernel.assembler));
-    set(test, "name", kernel.demangled.empty() ? kernel.name : kernel.demangled);
+    set(test, "name", full_name(kernel));
     set(test, "file", kernel.origin);
     ++totals.tests;
     return test;

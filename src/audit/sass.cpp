@@ -1,9 +1,9 @@
 #include "audit/sass.h"
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 
+#include "audit/arch.h"
 #include "audit/sass_operations.h"
 #include "jali/error.h"
 
@@ -13,11 +13,9 @@ namespace {
 constexpr size_t kInstructionBytes = 16;
 constexpr uint64_t kRZ = 255;  // the register that is zero
 
-int architecture_number(std::string_view arch) {
-    int number = 0;
-    constexpr std::string_view kPrefix = "sm_";
-    if (arch.starts_with(kPrefix)) std::from_chars(arch.data() + kPrefix.size(), arch.data() + arch.size(), number);
-    if (number < 80 || number > 999)
+int readable_number(std::string_view arch) {
+    const int number = arch_number(arch);
+    if (number < kFirstArchRead || number > 999)
         throw FileError("Machine code of \"" + std::string(arch) + "\" is not read; sm_80 and later is");
     return number;
 }
@@ -79,7 +77,7 @@ InstructionKind kind_by_operands(const Instruction& instruction, InstructionKind
 }  // namespace
 
 std::vector<Instruction> decode(std::span<const uint8_t> code, std::string_view arch) {
-    const int sm = architecture_number(arch);
+    const int sm = readable_number(arch);
     if (code.size() % kInstructionBytes != 0)
         throw FileError("Machine code has " + std::to_string(code.size()) + " bytes, which is no multiple of " +
                         std::to_string(kInstructionBytes));

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "audit/kernel_text.h"
 #include "audit/visible_text.h"
 
 namespace jali::audit {
@@ -23,8 +24,8 @@ bool is_digit(char c) {
     return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-std::string_view full_name(const Kernel& kernel) {
-    return without_signature(kernel.demangled.empty() ? kernel.name : kernel.demangled);
+std::string_view plain_name(const Kernel& kernel) {
+    return without_signature(full_name(kernel));
 }
 
 // Everything between the outermost < and > left out.
@@ -135,7 +136,7 @@ std::string without_hashes(std::string_view name) {
 std::vector<std::string> short_names(std::span<const Kernel* const> kernels, size_t characters) {
     std::vector<std::string> full, names;
     for (const Kernel* kernel : kernels) {
-        full.push_back(visible(full_name(*kernel)));
+        full.push_back(visible(plain_name(*kernel)));
         names.push_back(without_arguments(full.back()));
     }
     for (const auto& [base, members] : groups_of(names)) {
